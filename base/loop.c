@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+#include "base/limits.h"
+#include "base/own.h"
+
+struct loop {
+	uv_loop_t uv;
+	uv_timer_t clock;    /* fires at the first deadline of timers */
+	uv_prepare_t before; /* the end of a turn: before the loop sleeps ... */
+	uv_check_t after;    /* ... and after it has served what woke it */
+	struct heap timers;
+	struct list tasks;
+};
+
+static void on_clock(uv_timer_t *clock);
+static void on_before(uv_prepare_t *before);
+static void on_after(uv_check_t *after);
+
+int loop_new(struct loop **ret_loop)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+	int r;
+
+	if (loop == NULL)
+		return -ENOMEM;
+	r = uv_loop_init(&loop->uv);
+	if (r < 0) {
+		free(loop);
+		return r;
+	}
+	list_init(&loop->tasks);
+	uv_timer_init(&loop->uv, &loop->clock);
+	uv_prepare_init(&loop->uv, &loop->before);
+	uv_check_init(&loop->uv, &loop->after);
+	loop->clock.data = loop->before.data = loop->after.data = loop;
+	uv_prepare_start(&loop->before, on_before);
+	uv_check_start(&loop->after, on_after);
+	*ret_loop = loop;
+	return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (loop == NULL)
+		return;
+	uv_close((uv_handle_t *)&loop->clock, NULL);
+	uv_close((uv_handle_t *)&loop->before, NULL);
+	uv_close((uv_handle_t *)&loop->after, NULL);
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+
+	int r = uv_loop_close(&loop->uv);
+
+	assert(r == 0);
+	(void)r;
+	heap_done(&loop->timers);
+	free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+	uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *loop)
+{
+	uv_stop(&loop->uv);
+}
+
+uint64_t loop_now_ms(const struct loop *loop)
+{
+	return uv_now(&loop->uv);
+}
+
+static struct timespec read_clock(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return now;
+}
+
+uint64_t loop_exact_us(const struct loop *loop)
+{
+	struct timespec now = read_clock(CLOCK_MONOTONIC);
+
+	(void)loop;
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+int64_t loop_wall_s(const struct loop *loop)
+{
+	(void)loop;
+	return read_clock(CLOCK_REALTIME_COARSE).tv_sec;
+}
+
+/*
+ * Timers. One uv_timer_t stands for all: it is set to the first deadline.
+ */
+
+static void set_clock(struct loop *loop)
+{
+	const struct heap_node *first = heap_first(&loop->timers);
+	uint64_t now = uv_now(&loop->uv);
+
+	if (first == NULL)
+		uv_timer_stop(&loop->clock);
+	else
+		uv_timer_start(&loop->clock, on_clock, first->key > now ? first->key - now : 0, 0);
+}
+
+static void on_clock(uv_timer_t *clock)
+{
+	struct loop *loop = clock->data;
+	uint64_t now = uv_now(&loop->uv);
+	struct heap_node *first;
+
+	while ((first = heap_first(&loop->timers)) != NULL && first->key <= now) {
+		struct loop_timer *timer = list_owner(first, struct loop_timer, node);
+
+		heap_drop(&loop->timers, first);
+		timer->fire(timer);
+	}
+	set_clock(loop);
+}
+
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, uint64_t ms,
+		      void (*fire)(struct loop_timer *timer))
+{
+	uint64_t deadline = uv_now(&loop->uv) + ms;
+
+	timer->loop = loop;
+	timer->fire = fire;
+	if (heap_holds(&timer->node))
+		heap_move(&loop->timers, &timer->node, deadline);
+	else if (heap_add(&loop->timers, &timer->node, deadline) < 0)
+		abort(); /* a life without a deadline would never end */
+	if (timer->node.place == 1)
+		set_clock(loop);
+}
+
+void loop_timer_stop(struct loop_timer *timer)
+{
+	if (heap_holds(&timer->node))
+		heap_drop(&timer->loop->timers, &timer->node);
+}
+
+/*
+ * The end of a turn.
+ */
+
+static void run_tasks(struct loop *loop)
+{
+	struct list now;
+	struct list *node;
+
+	list_init(&now);
+	list_move_all(&now, &loop->tasks);
+	while ((node = list_take(&now)) != NULL) {
+		struct loop_task *task = list_owner(node, struct loop_task, node);
+
+		task->run(task);
+	}
+}
+
+static void on_before(uv_prepare_t *before)
+{
+	run_tasks(before->data);
+}
+
+static void on_after(uv_check_t *after)
+{
+	run_tasks(after->data);
+}
+
+void loop_defer(struct loop *loop, struct loop_task *task, void (*run)(struct loop_task *task))
+{
+	task->run = run;
+	if (list_empty(&task->node))
+		list_add(&loop->tasks, &task->node);
+}
+
+void loop_defer_stop(struct loop_task *task)
+{
+	list_drop(&task->node);
+}
+
+/*
+ * Descriptors. libuv closes a handle later than we forget it, so the handle
+ * is apart from the watch and knows it only while it runs.
+ */
+
+struct poll {
+	uv_poll_t uv;
+	struct loop_watch *watch;
+	int wanted;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+static void on_poll(uv_poll_t *uv, int status, int events)
+{
+	struct poll *poll = (struct poll *)uv;
+	unsigned ready = 0;
+
+	if (poll->watch == NULL)
+		return;
+	/* An error on the socket (an ICMP one, say) stops a uv_poll_t; the owner decides that. */
+	if (status < 0)
+		uv_poll_start(uv, poll->wanted, on_poll);
+	if (status < 0 || events & (UV_READABLE | UV_DISCONNECT))
+		ready |= LOOP_READ;
+	if (status < 0 || events & UV_WRITABLE)
+		ready |= LOOP_WRITE;
+	poll->watch->ready(poll->watch, ready);
+}
+
+int loop_watch_start(struct loop *loop, struct loop_watch *watch, int fd, unsigned events,
+		     void (*ready)(struct loop_watch *watch, unsigned events))
+{
+	struct poll *poll = watch->handle;
+	int wanted = (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0);
+
+	watch->ready = ready;
+	if (poll == NULL) {
+		poll = calloc(1, sizeof(*poll));
+		if (poll == NULL)
+			return -ENOMEM;
+		int r = uv_poll_init(&loop->uv, &poll->uv, fd);
+
+		if (r < 0) {
+			free(poll);
+			return r;
+		}
+		poll->watch = watch;
+		watch->handle = poll;
+	}
+	poll->wanted = wanted;
+
+	int r = uv_poll_start(&poll->uv, wanted, on_poll);
+
+	if (r < 0)
+		loop_watch_stop(watch);
+	return r;
+}
+
+void loop_watch_stop(struct loop_watch *watch)
+{
+	struct poll *poll = watch->handle;
+
+	if (poll == NULL)
+		return;
+	poll->watch = NULL;
+	watch->handle = NULL;
+	uv_close((uv_handle_t *)&poll->uv, on_closed);
+}
+
+/*
+ * Sockets towards a server.
+ */
+
+static int open_socket(const struct endpoint *peer, int type)
+{
+	struct sockaddr_storage to;
+	socklen_t len = endpoint_to_sockaddr(peer, &to);
+	OWN(own_close) int fd = socket(to.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&to, len) < 0 && errno != EINPROGRESS)
+		return -errno;
+	return steal_fd(fd);
+}
+
+static void on_udp(struct loop_watch *watch, unsigned events)
+{
+	struct loop_udp *udp = list_owner(watch, struct loop_udp, watch);
+	uint8_t bytes[LIMIT_MESSAGE_BYTES];
+	ssize_t n = recv(udp->fd, bytes, sizeof(bytes), 0);
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	udp->heard(udp, bytes, n < 0 ? -errno : n);
+}
+
+int loop_udp_open(struct loop *loop, struct loop_udp *udp, const struct endpoint *peer,
+		  void (*heard)(struct loop_udp *udp, const uint8_t *bytes, long len))
+{
+	OWN(own_close) int fd = open_socket(peer, SOCK_DGRAM);
+
+	if (fd < 0)
+		return fd;
+	int r = loop_watch_start(loop, &udp->watch, fd, LOOP_READ, on_udp);
+
+	if (r < 0)
+		return r;
+	udp->loop = loop;
+	udp->fd = steal_fd(fd);
+	udp->heard = heard;
+	udp->open = true;
+	return 0;
+}
+
+int loop_udp_send(struct loop_udp *udp, const uint8_t *bytes, size_t len)
+{
+	return send(udp->fd, bytes, len, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+void loop_udp_close(struct loop_udp *udp)
+{
+	if (!udp->open)
+		return;
+	loop_watch_stop(&udp->watch);
+	close(udp->fd);
+	udp->open = false;
+}
+
+static int send_unsent(struct loop_tcp *tcp)
+{
+	ssize_t n = send(tcp->fd, tcp->unsent, tcp->n_unsent, MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	tcp->unsent += n;
+	tcp->n_unsent -= (size_t)n;
+	return 0;
+}
+
+static void on_tcp(struct loop_watch *watch, unsigned events)
+{
+	struct loop_tcp *tcp = list_owner(watch, struct loop_tcp, watch);
+	uint8_t bytes[16384];
+
+	if (events & LOOP_WRITE && tcp->n_unsent > 0) {
+		int r = send_unsent(tcp);
+
+		if (r == 0 && tcp->n_unsent == 0)
+			r = loop_watch_start(tcp->loop, watch, tcp->fd, LOOP_READ, on_tcp);
+		if (r < 0) {
+			tcp->heard(tcp, NULL, r);
+			return;
+		}
+	}
+	if (!(events & LOOP_READ))
+		return;
+	ssize_t n = recv(tcp->fd, bytes, sizeof(bytes), 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	tcp->heard(tcp, bytes, n < 0 ? -errno : n);
+}
+
+int loop_tcp_open(struct loop *loop, struct loop_tcp *tcp, const struct endpoint *peer,
+		  const uint8_t *bytes, size_t len,
+		  void (*heard)(struct loop_tcp *tcp, const uint8_t *bytes, long len))
+{
+	OWN(own_close) int fd = open_socket(peer, SOCK_STREAM);
+
+	if (fd < 0)
+		return fd;
+	int r = loop_watch_start(loop, &tcp->watch, fd, LOOP_READ | LOOP_WRITE, on_tcp);
+
+	if (r < 0)
+		return r;
+	tcp->loop = loop;
+	tcp->fd = steal_fd(fd);
+	tcp->unsent = bytes;
+	tcp->n_unsent = len;
+	tcp->heard = heard;
+	tcp->open = true;
+	return 0;
+}
+
+void loop_tcp_close(struct loop_tcp *tcp)
+{
+	if (!tcp->open)
+		return;
+	loop_watch_stop(&tcp->watch);
+	close(tcp->fd);
+	tcp->open = false;
+}
+
+/*
+ * Errands.
+ */
+
+struct loop_errand_thread {
+	uv_thread_t thread;
+	uv_mutex_t lock;
+	uv_cond_t given;
+	uv_async_t *finished;	/* apart: libuv closes it later than we forget it */
+	struct list todo, done; /* under the lock */
+	bool ending;		/* under the lock */
+	char name[16];
+};
+
+static void serve_errands(void *arg)
+{
+	struct loop_errand_thread *thread = arg;
+
+	pthread_setname_np(pthread_self(), thread->name);
+	uv_mutex_lock(&thread->lock);
+	while (!thread->ending) {
+		struct list *node = list_take(&thread->todo);
+
+		if (node == NULL) {
+			uv_cond_wait(&thread->given, &thread->lock);
+			continue;
+		}
+		struct loop_errand *errand = list_owner(node, struct loop_errand, node);
+
+		uv_mutex_unlock(&thread->lock);
+		errand->run(errand);
+		uv_mutex_lock(&thread->lock);
+		list_add(&thread->done, &errand->node);
+		uv_async_send(thread->finished);
+	}
+	uv_mutex_unlock(&thread->lock);
+}
+
+static void on_finished(uv_async_t *finished)
+{
+	struct loop_errand_thread *thread = finished->data;
+	struct list done;
+	struct list *node;
+
+	list_init(&done);
+	uv_mutex_lock(&thread->lock);
+	list_move_all(&done, &thread->done);
+	uv_mutex_unlock(&thread->lock);
+	while ((node = list_take(&done)) != NULL) {
+		struct loop_errand *errand = list_owner(node, struct loop_errand, node);
+
+		errand->done(errand);
+	}
+}
+
+int loop_errand_thread_new(struct loop *loop, const char *name,
+			   struct loop_errand_thread **ret_thread)
+{
+	OWN(own_free) struct loop_errand_thread *thread = calloc(1, sizeof(*thread));
+	OWN(own_free) uv_async_t *finished = calloc(1, sizeof(*finished));
+	int r;
+
+	if (thread == NULL || finished == NULL)
+		return -ENOMEM;
+	strncpy(thread->name, name, sizeof(thread->name) - 1);
+	list_init(&thread->todo);
+	list_init(&thread->done);
+	uv_mutex_init(&thread->lock);
+	uv_cond_init(&thread->given);
+	r = uv_async_init(&loop->uv, finished, on_finished);
+	if (r < 0)
+		return r;
+	finished->data = thread;
+	thread->finished = steal_ptr(finished);
+	r = uv_thread_create(&thread->thread, serve_errands, thread);
+	if (r < 0) {
+		uv_close((uv_handle_t *)thread->finished, on_closed);
+		return r;
+	}
+	*ret_thread = steal_ptr(thread);
+	return 0;
+}
+
+void loop_errand_start(struct loop_errand_thread *thread, struct loop_errand *errand)
+{
+	list_init(&errand->node);
+	uv_mutex_lock(&thread->lock);
+	list_add(&thread->todo, &errand->node);
+	uv_cond_signal(&thread->given);
+	uv_mutex_unlock(&thread->lock);
+}
+
+void loop_errand_thread_free(struct loop_errand_thread *thread)
+{
+	if (thread == NULL)
+		return;
+	uv_mutex_lock(&thread->lock);
+	thread->ending = true;
+	uv_cond_signal(&thread->given);
+	uv_mutex_unlock(&thread->lock);
+	uv_thread_join(&thread->thread);
+	uv_close((uv_handle_t *)thread->finished, on_closed);
+	uv_mutex_destroy(&thread->lock);
+	uv_cond_destroy(&thread->given);
+	free(thread);
+}
+
+/*
+ * Signals.
+ */
+
+static void on_signal(uv_signal_t *uv, int signum)
+{
+	struct loop_signal *signal = uv->data;
+
+	(void)signum;
+	if (signal != NULL)
+		signal->raised(signal);
+}
+
+int loop_signal_start(struct loop *loop, struct loop_signal *signal, int signum,
+		      void (*raised)(struct loop_signal *signal))
+{
+	uv_signal_t *uv = calloc(1, sizeof(*uv));
+
+	if (uv == NULL)
+		return -ENOMEM;
+	uv_signal_init(&loop->uv, uv);
+	uv->data = signal;
+	signal->handle = uv;
+	signal->raised = raised;
+
+	int r = uv_signal_start(uv, on_signal, signum);
+
+	if (r < 0)
+		loop_signal_stop(signal);
+	return r;
+}
+
+void loop_signal_stop(struct loop_signal *signal)
+{
+	uv_signal_t *uv = signal->handle;
+
+	if (uv == NULL)
+		return;
+	uv->data = NULL;
+	signal->handle = NULL;
+	uv_close((uv_handle_t *)uv, on_closed);
+}

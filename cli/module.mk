@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+bin_PROGRAMS += bailiwick
+bailiwick_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+bailiwick_SOURCES = \
+	%D%/check.c \
+	%D%/cli.h \
+	%D%/explain.c \
+	%D%/log.c \
+	%D%/main.c \
+	%D%/serve.c
+bailiwick_LDADD = libresolver.a liblease.a libaudit.a libpolicy.a libbase.a \
+	$(UV_LIBS) $(LDNS_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MNL_LIBS) \
+	$(NFTABLES_LIBS) $(CRYPTO_LIBS) $(JANSSON_LIBS)

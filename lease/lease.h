@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "base/address.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/loop.h"
+#include "base/name.h"
+#include "policy/policy.h"
+
+/*
+ * Leases: what an answered name gives. (agent, address, protocol, port, name,
+ * grant, until). No lease, no connection.
+ *
+ * The table (table.c) is the truth. The mirror (mirror.c) keeps the kernel's
+ * nftables sets the same, through netlink.c; an element of a set stands for
+ * all leases of one (agent, address, protocol, port), for as long as the
+ * longest of them. The mirror commits in groups, on a thread of its own,
+ * since another program's transaction can hold the kernel's lock for long.
+ *
+ * Two promises:
+ *  - lease_grant() says that leases stand only once the kernel has said so
+ *    for each of their elements, and only as long as nobody has taken them
+ *    out of the kernel since;
+ *  - a deadline only moves later, until lease_table_free().
+ */
+struct lease_table;
+
+/* An ask for leases, inside the asker. All zero is one that is not under way. */
+struct lease_ask {
+	struct list waits; /* of the table */
+	unsigned n_waits;
+	int status;
+	/* Later, once: 0 if all its leases stand, or the negative errno why they do not. */
+	void (*done)(struct lease_ask *ask, int status);
+};
+
+/* What to lease: @n_addresses addresses for each port of each of the grants. */
+struct lease_wanted {
+	struct address agent;
+	const struct name *name;
+	const struct address *addresses;
+	const struct policy_verdict *verdicts; /* one for each address: whose grants allow it */
+	unsigned n_addresses;
+	uint32_t ttl_s; /* what is going to be answered; the grace is added here */
+	int64_t now_s;	/* Unix time: no lease is longer than its grant */
+};
+
+struct lease_status {
+	bool up;	   /* the mirror has been written, and nobody has undone it since */
+	size_t n_leases, n_elements;
+	uint64_t n_commits, n_failures, n_restores;
+};
+
+/* Told, on the loop, when the mirror goes down (@status < 0) and comes back (0). @text is a sentence. */
+typedef void lease_report_fn(void *arg, int status, const char *text);
+
+/*
+ * Make the table and its mirror for [nftables] of @policy: the ruleset is loaded in place of an
+ * older one of the same name, and the sets to push to are looked up and checked.
+ *
+ * Fails  -errno and @err: what could not be set up, and what would be right. Nothing is left open.
+ * Owns   the caller calls lease_table_free(). A reference to @policy is kept by each lease.
+ * Later  @report with @arg, from the loop.
+ */
+int lease_table_new(struct loop *loop, struct policy *policy, lease_report_fn *report, void *arg,
+		    struct lease_table **ret_table, struct err *err)
+	__attribute__((warn_unused_result));
+
+/* Free @table; NULL is allowed. The kernel keeps what was committed until it times out. */
+void lease_table_free(struct lease_table *table);
+
+/*
+ * Lease what is @wanted under @policy.
+ *
+ * Gives  0: everything stands, answer. -EINPROGRESS: @ask->done is called later.
+ * Fails  -ENFILE: the table or an element is full; -ENOMEM; -EIO and the like: the mirror is down.
+ *        Nothing comes later then.
+ * Owns   nothing: @ask lies in the asker, which calls lease_ask_drop() in its own free. @ask->done
+ *        is set by the asker before.
+ */
+int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy *policy,
+		const struct lease_wanted *wanted) __attribute__((warn_unused_result));
+
+/* Forget @ask; nothing happens if it is not under way. Its leases stay. */
+void lease_ask_drop(struct lease_ask *ask);
+
+/*
+ * Notice what others did to the mirror up to now. The resolver calls it after it has received
+ * queries and before it answers them, so that an answer never trusts an element that was
+ * already gone when the question came.
+ */
+void lease_table_poll(struct lease_table *table);
+
+/*
+ * How long an answer may live: the smallest of @ttl_s and what is left of the grants in
+ * @verdict at @now_s, in seconds.
+ */
+uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t now_s);
+
+/* How @table is, now. */
+struct lease_status lease_table_status(const struct lease_table *table);
+
+/* Told of one lease; false ends the walk. */
+typedef bool lease_visit_fn(void *arg, const struct address *agent, const struct address *address,
+			    uint8_t protocol, uint16_t port, const struct name *name,
+			    const struct policy_grant *grant, uint64_t left_ms, bool stands);
+
+/* Call @visit with @arg for each lease of @table, in no order. */
+void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg);
+
+/*
+ * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it.
+ *
+ * Fails  -EINVAL and @err: the policy's [nftables] and [resolver] cannot work together.
+ */
+int lease_ruleset_print(const struct policy *policy, FILE *out, struct err *err)
+	__attribute__((warn_unused_result));

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include "audit/audit.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "lease/lease.h"
+#include "policy/policy.h"
+
+/*
+ * The DNS server: a filtering forwarder (RFC 1034, 1035; EDNS, RFC 6891;
+ * Extended DNS Errors, RFC 8914; DNS over TCP, RFC 7766).
+ *
+ * listen.c takes messages from clients, query.c is the life of one, and on
+ * its way: question.c reads it, policy_judge_name() decides, cache.c and
+ * upstream.c know the answer, vet.c rebuilds it, the lease table opens the
+ * network, answer.c writes. message.c is the border to ldns.
+ *
+ * It refuses to pass anything on: questions to an upstream and answers to a
+ * client are made anew, and nothing goes upstream for a name that the policy
+ * does not allow.
+ */
+struct resolver;
+
+/*
+ * Start to serve what [resolver] of @policy says, on @loop, with leases from @leases and records
+ * to @audit, which must outlive it.
+ *
+ * Fails  -errno and @err: an address cannot be listened on, or there is no upstream.
+ * Owns   a reference to @policy; the caller calls resolver_stop().
+ */
+int resolver_start(struct loop *loop, struct policy *policy, struct lease_table *leases,
+		   struct audit *audit, struct resolver **ret_resolver, struct err *err)
+	__attribute__((warn_unused_result));
+
+/* Stop and free @resolver; NULL is allowed. Queries under way end without an answer. */
+void resolver_stop(struct resolver *resolver);
