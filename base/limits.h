@@ -19,8 +19,9 @@ enum {
 
 	/* Clients. */
 	LIMIT_QUERIES_UNDER_WAY = 4096,	 /* lives at once; more are answered SERVFAIL */
-	LIMIT_TCP_CLIENTS = 256,	 /* TCP connections at once */
-	LIMIT_TCP_CLIENTS_EACH = 32,	 /* the same, from one address */
+	LIMIT_TCP_CLIENTS = 512,	 /* TCP connections at once */
+	LIMIT_TCP_CLIENTS_EACH = 128,	 /* the same, from one address */
+	LIMIT_TCP_UNSENT_BYTES = 256 << 10, /* answers that a client does not read */
 	LIMIT_TCP_PIPELINE = 64,	 /* queries under way on one connection */
 	LIMIT_TCP_QUERIES = 10000,	 /* queries on one connection before it is closed */
 

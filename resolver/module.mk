@@ -1,5 +1,17 @@
 # SPDX-License-Identifier: MIT
 noinst_LIBRARIES += libresolver.a
-libresolver_a_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
 libresolver_a_SOURCES = \
-	%D%/resolver.h
+	%D%/answer.c %D%/answer.h \
+	%D%/cache.c %D%/cache.h \
+	%D%/connection.c %D%/connection.h \
+	%D%/listen.c %D%/listen.h \
+	%D%/message.c %D%/message.h \
+	%D%/query.c %D%/query.h \
+	%D%/question.c %D%/question.h \
+	%D%/reply.c %D%/reply.h \
+	%D%/resolvconf.c %D%/resolvconf.h \
+	%D%/resolver.c %D%/resolver.h \
+	%D%/upstream.c %D%/upstream.h \
+	%D%/vet.c %D%/vet.h \
+	%D%/wire.h \
+	%D%/worker.h

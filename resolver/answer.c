@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/answer.h"
+
+#include <assert.h>
+#include <string.h>
+#include "resolver/wire.h"
+
+/* A writer that remembers that something did not fit; what did not is not there at all. */
+struct writer {
+	uint8_t *bytes;
+	size_t used, size;
+	bool full;
+};
+
+static uint8_t *reserve(struct writer *w, size_t len)
+{
+	uint8_t *at = w->bytes + w->used;
+
+	if (w->full || w->size - w->used < len) {
+		w->full = true;
+		return NULL;
+	}
+	w->used += len;
+	return at;
+}
+
+static void store_u16(uint8_t *at, unsigned value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static void store_u32(uint8_t *at, uint32_t value)
+{
+	store_u16(at, value >> 16);
+	store_u16(at + 2, value & 0xffff);
+}
+
+static void put_bytes(struct writer *w, const void *bytes, size_t len)
+{
+	uint8_t *at = reserve(w, len);
+
+	if (at != NULL && len > 0)
+		memcpy(at, bytes, len);
+}
+
+/* A record up to its data: the owner is a pointer to @owner (RFC 1035, 4.1.4). */
+static void put_record(struct writer *w, size_t owner, uint16_t type, uint32_t ttl_s,
+		       const void *data, size_t len)
+{
+	uint8_t *at = reserve(w, 12 + len);
+
+	if (at == NULL)
+		return;
+	store_u16(at, 0xc000u | (unsigned)owner);
+	store_u16(at + 2, type);
+	store_u16(at + 4, WIRE_IN);
+	store_u32(at + 6, ttl_s);
+	store_u16(at + 10, (unsigned)len);
+	memcpy(at + 12, data, len);
+}
+
+/*
+ * The CNAME links. The owner of the first is the question, that of each other is the target of
+ * the one before. Gives where the last target stands, which is the owner of what follows.
+ */
+static size_t put_links(struct writer *w, const struct answer *answer, unsigned *count)
+{
+	const uint8_t *target = reply_links(answer->chain);
+	size_t owner = WIRE_HEADER;
+
+	for (unsigned i = 0; i < answer->chain->n_links; i++) {
+		size_t len = 0;
+
+		while (target[len] != 0)
+			len += 1u + target[len];
+		len++;
+		put_record(w, owner, WIRE_CNAME, answer->ttl_s, target, len);
+		owner = w->used - len;
+		target += len;
+		++*count;
+	}
+	return owner;
+}
+
+static void put_addresses(struct writer *w, const struct answer *answer, size_t owner,
+			  unsigned *count)
+{
+	for (unsigned i = 0; i < answer->n_addresses; i++) {
+		const struct address *address = &answer->addresses[i];
+
+		put_record(w, owner, address->family == 4 ? WIRE_A : WIRE_AAAA, answer->ttl_s,
+			   address->bytes, address_len(address));
+		++*count;
+	}
+}
+
+/*
+ * The SOA of a negative answer. The name that is denied is the zone: nothing is claimed of
+ * anything above it, and a cache keeps the answer as long as it says (RFC 2308, 5).
+ */
+static void put_soa(struct writer *w, const struct answer *answer, size_t owner)
+{
+	static const uint8_t names[] = "\011bailiwick\007invalid\0\006nobody\007invalid";
+	uint8_t data[sizeof(names) + 20];
+	uint8_t *numbers = data + sizeof(names);
+
+	memcpy(data, names, sizeof(names));
+	store_u32(numbers, 1);                  /* serial */
+	store_u32(numbers + 4, 3600);           /* refresh */
+	store_u32(numbers + 8, 600);            /* retry */
+	store_u32(numbers + 12, 86400);         /* expire */
+	store_u32(numbers + 16, answer->ttl_s); /* minimum: the TTL of the negative answer */
+	put_record(w, owner, WIRE_SOA, answer->ttl_s, data, sizeof(data));
+}
+
+/* The OPT record, with as much of the Extended DNS Error's text as fits (RFC 8914, 2). */
+static void put_opt(struct writer *w, const struct question *question, const struct answer *answer)
+{
+	size_t text_len = answer->ede_text != NULL ? strlen(answer->ede_text) : 0;
+	bool ede = answer->ede != WIRE_EDE_NONE;
+	uint8_t *at = reserve(w, 11);
+
+	if (at == NULL)
+		return;
+	memset(at, 0, 11);
+	store_u16(at + 1, WIRE_OPT);
+	store_u16(at + 3, LIMIT_UDP_ANSWER_BYTES);
+	at[5] = (uint8_t)(answer->rcode >> 4);
+	store_u16(at + 7, question->dnssec_ok ? 0x8000 : 0);
+	if (!ede || w->size - w->used < 6)
+		return;
+	if (text_len > w->size - w->used - 6)
+		text_len = w->size - w->used - 6;
+
+	uint8_t *option = reserve(w, 6 + text_len);
+
+	store_u16(at + 9, (unsigned)(6 + text_len));
+	store_u16(option, WIRE_OPTION_EDE);
+	store_u16(option + 2, (unsigned)(2 + text_len));
+	store_u16(option + 4, (unsigned)answer->ede);
+	if (text_len > 0)
+		memcpy(option + 6, answer->ede_text, text_len);
+}
+
+static void write_header(const struct question *question, const struct answer *answer,
+			 uint8_t *bytes, bool truncated)
+{
+	unsigned flags = WIRE_QR | WIRE_RA | (answer->rcode & WIRE_RCODE);
+
+	flags |= question->flags & (WIRE_OPCODE | WIRE_RD | WIRE_CD);
+	if (truncated)
+		flags |= WIRE_TC;
+	memset(bytes, 0, WIRE_HEADER);
+	store_u16(bytes, question->id);
+	store_u16(bytes + 2, flags);
+	store_u16(bytes + 4, question->echo_len > 0);
+	store_u16(bytes + 10, question->edns);
+}
+
+size_t answer_udp_limit(const struct question *question)
+{
+	if (!question->edns || question->udp_size < LIMIT_UDP_PLAIN_BYTES)
+		return LIMIT_UDP_PLAIN_BYTES;
+	if (question->udp_size > LIMIT_UDP_ANSWER_BYTES)
+		return LIMIT_UDP_ANSWER_BYTES;
+	return question->udp_size;
+}
+
+size_t answer_write(const struct question *question, const struct answer *answer, uint8_t *bytes,
+		    size_t limit)
+{
+	static const size_t opt_len = 11;
+	struct writer w = { .bytes = bytes, .size = limit - (question->edns ? opt_len : 0) };
+	unsigned n_answers = 0;
+
+	assert(limit >= LIMIT_UDP_PLAIN_BYTES);
+	reserve(&w, WIRE_HEADER);
+	put_bytes(&w, question->echo, question->echo_len);
+
+	size_t body = w.used;
+	size_t owner = answer->chain != NULL ? put_links(&w, answer, &n_answers) : WIRE_HEADER;
+
+	put_addresses(&w, answer, owner, &n_answers);
+	if (answer->soa)
+		put_soa(&w, answer, owner);
+
+	bool truncated = w.full;
+
+	if (truncated) {
+		w.used = body;
+		w.full = false;
+	}
+	write_header(question, answer, bytes, truncated);
+	if (!truncated) {
+		store_u16(bytes + 6, n_answers);
+		store_u16(bytes + 8, answer->soa);
+	}
+	w.size = limit;
+	if (question->edns)
+		put_opt(&w, question, answer);
+	return w.used;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/limits.h"
+#include "resolver/question.h"
+#include "resolver/reply.h"
+
+/*
+ * Writing answers. Every answer is made here from chosen parts; nothing that
+ * an upstream sent is passed on as bytes.
+ */
+
+/* What an answer says. All zero is NOERROR without records. */
+struct answer {
+	uint16_t rcode;            /* up to 12 bits; above 15 only with OPT */
+	const struct reply *chain; /* its CNAME links go first; NULL: none */
+	const struct address *addresses;
+	unsigned n_addresses;
+	uint32_t ttl_s; /* of every record */
+	bool soa;       /* negative: with an SOA, whose TTL and MINIMUM are ttl_s (RFC 2308, 3) */
+	int ede;        /* an Extended DNS Error's code, or WIRE_EDE_NONE */
+	const char *ede_text; /* its text, never made of a stranger's bytes; NULL: none */
+};
+
+/* The most bytes that the answer to @question may have over UDP (RFC 6891, 6.2.3; RFC 9715, 3). */
+size_t answer_udp_limit(const struct question *question);
+
+/*
+ * Write @answer to @question into @bytes, of @limit bytes at most.
+ *
+ * What does not fit is left out whole and TC is set; the text of the Extended DNS Error goes
+ * first. AA and AD are never set: nothing here is authoritative, or as its signer made it.
+ *
+ * Given  @limit of at least LIMIT_UDP_PLAIN_BYTES.
+ * Gives  the answer's length.
+ */
+size_t answer_write(const struct question *question, const struct answer *answer, uint8_t *bytes,
+		    size_t limit);

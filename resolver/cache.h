@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdint.h>
+#include "base/name.h"
+#include "resolver/reply.h"
+
+/*
+ * What upstreams said, positive and negative, by (name, type), least recently
+ * used out first. It keeps what is known, not what may be told: each answer
+ * out of it is judged, vetted and leased like a new one, so that a verdict is
+ * the same cold and warm.
+ */
+struct cache;
+
+/* Make a cache of at most @entries replies. Fails -ENOMEM. */
+int cache_new(uint32_t entries, struct cache **ret_cache) __attribute__((warn_unused_result));
+
+/* Free @cache; NULL is allowed. */
+void cache_free(struct cache *cache);
+
+/*
+ * Look up records of @type at @name at @now_ms (monotonic).
+ *
+ * Gives  the reply, valid until the next cache_put(), and in @ret_left_s how many seconds it may
+ *        still live, at least 1; NULL if none is known.
+ */
+const struct reply *cache_find(struct cache *cache, const struct name *name, uint16_t type,
+			       uint64_t now_ms, uint32_t *ret_left_s);
+
+/*
+ * Keep @reply for records of @type at @name, in place of an older one, for its ttl_s from @now_ms.
+ *
+ * Owns   @reply from here on. Without memory, or with a TTL of 0, it is not kept.
+ */
+void cache_put(struct cache *cache, const struct name *name, uint16_t type, struct reply *reply,
+	       uint64_t now_ms);

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/listen.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/limits.h"
+#include "base/own.h"
+#include "resolver/connection.h"
+#include "resolver/worker.h"
+
+enum {
+	BATCH = 64,
+	BACKLOG = 128,
+	BACK_OFF_MS = 100, /* after an accept() that failed for want of something */
+	CONTROL = CMSG_SPACE(sizeof(struct in6_pktinfo)),
+};
+
+/* Datagrams on their way in or out, with the address on our side of each. */
+struct batch {
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	struct sockaddr_in6 peers[BATCH]; /* large enough for either family */
+	union {
+		uint8_t bytes[CONTROL];
+		struct cmsghdr aligned;
+	} controls[BATCH];
+};
+
+struct door {
+	struct resolver *resolver;
+	struct loop_watch watch;
+	struct loop_task flush;
+	int fd;
+	unsigned n_out;
+	struct batch in, out;
+	uint8_t in_bytes[BATCH][LIMIT_QUERY_BYTES + 1]; /* one more, to see what is too long */
+	uint8_t out_bytes[BATCH][LIMIT_UDP_ANSWER_BYTES];
+};
+
+/* A listening TCP socket. */
+struct gate {
+	struct connections *connections;
+	struct loop *loop;
+	struct loop_watch watch;
+	struct loop_timer pause;
+	int fd;
+};
+
+struct listeners {
+	struct connections connections;
+	unsigned n;
+	struct door **doors;
+	struct gate *gates;
+};
+
+/*
+ * UDP.
+ */
+
+/* Lay out @batch so that message i has its bytes at @bytes + i * @size. */
+static void lay_out(struct batch *batch, uint8_t *bytes, size_t size)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		struct msghdr *header = &batch->messages[i].msg_hdr;
+
+		batch->parts[i] = (struct iovec){ bytes + i * size, size };
+		header->msg_iov = &batch->parts[i];
+		header->msg_iovlen = 1;
+		header->msg_name = &batch->peers[i];
+		header->msg_control = &batch->controls[i];
+	}
+}
+
+/* Whom message @i of the batch came from. Gives false for one that cannot be answered. */
+static bool read_client(struct door *door, unsigned i, struct client *ret_client)
+{
+	struct msghdr *header = &door->in.messages[i].msg_hdr;
+	struct sockaddr_storage peer = { .ss_family = 0 };
+	struct client client = { .door = door };
+	struct cmsghdr *control = CMSG_FIRSTHDR(header);
+
+	if (header->msg_namelen > sizeof(client.peer) || control == NULL)
+		return false;
+	memcpy(&peer, header->msg_name, header->msg_namelen);
+	memcpy(&client.peer, header->msg_name, header->msg_namelen);
+
+	struct endpoint endpoint = endpoint_from_sockaddr(&peer);
+
+	if (endpoint.address.family == 0 || endpoint.port == 0)
+		return false;
+	client.address = endpoint.address;
+	if (control->cmsg_level == IPPROTO_IP && control->cmsg_type == IP_PKTINFO)
+		memcpy(&client.local.in, CMSG_DATA(control), sizeof(client.local.in));
+	else if (control->cmsg_level == IPPROTO_IPV6 && control->cmsg_type == IPV6_PKTINFO)
+		memcpy(&client.local.in6, CMSG_DATA(control), sizeof(client.local.in6));
+	else
+		return false;
+	*ret_client = client;
+	return true;
+}
+
+/* Put the source address for an answer to @client into @header's control data. */
+static void write_local(const struct client *client, struct msghdr *header)
+{
+	struct cmsghdr *control = (struct cmsghdr *)header->msg_control;
+
+	if (client->peer.in.sin_family == AF_INET) {
+		struct in_pktinfo local = { .ipi_spec_dst = client->local.in.ipi_spec_dst };
+
+		control->cmsg_level = IPPROTO_IP;
+		control->cmsg_type = IP_PKTINFO;
+		control->cmsg_len = CMSG_LEN(sizeof(local));
+		memcpy(CMSG_DATA(control), &local, sizeof(local));
+		header->msg_controllen = CMSG_SPACE(sizeof(local));
+		header->msg_namelen = sizeof(struct sockaddr_in);
+		return;
+	}
+	struct in6_pktinfo local = client->local.in6;
+
+	/* Only a link-local address says nothing without its interface. */
+	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
+		local.ipi6_ifindex = 0;
+	control->cmsg_level = IPPROTO_IPV6;
+	control->cmsg_type = IPV6_PKTINFO;
+	control->cmsg_len = CMSG_LEN(sizeof(local));
+	memcpy(CMSG_DATA(control), &local, sizeof(local));
+	header->msg_controllen = CMSG_SPACE(sizeof(local));
+	header->msg_namelen = sizeof(struct sockaddr_in6);
+}
+
+/* Send what has gathered. What the kernel does not take is dropped: the client asks again. */
+static void send_batch(struct door *door)
+{
+	unsigned sent = 0;
+
+	while (sent < door->n_out) {
+		int n = sendmmsg(door->fd, door->out.messages + sent, door->n_out - sent,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		/* The first of the rest failed: the others may still go. */
+		sent += n > 0 ? (unsigned)n : 1;
+	}
+	door->n_out = 0;
+}
+
+static void on_flush(struct loop_task *task)
+{
+	send_batch(list_owner(task, struct door, flush));
+}
+
+static void answer_datagram(struct client *client, const uint8_t *bytes, size_t len)
+{
+	struct door *door = client->door;
+	unsigned i = door->n_out++;
+
+	assert(len <= LIMIT_UDP_ANSWER_BYTES);
+	memcpy(door->out_bytes[i], bytes, len);
+	door->out.parts[i].iov_len = len;
+	memcpy(&door->out.peers[i], &client->peer, sizeof(client->peer));
+	write_local(client, &door->out.messages[i].msg_hdr);
+	if (door->n_out == BATCH)
+		send_batch(door);
+	else
+		loop_defer(door->resolver->loop, &door->flush, on_flush);
+}
+
+static void on_datagrams(struct loop_watch *watch, unsigned events)
+{
+	struct door *door = list_owner(watch, struct door, watch);
+	struct client client;
+	int n;
+
+	(void)events;
+	for (unsigned i = 0; i < BATCH; i++) {
+		door->in.messages[i].msg_hdr.msg_namelen = sizeof(door->in.peers[i]);
+		door->in.messages[i].msg_hdr.msg_controllen = CONTROL;
+	}
+	n = recvmmsg(door->fd, door->in.messages, BATCH, MSG_DONTWAIT, NULL);
+	if (n <= 0)
+		return;
+	lease_table_poll(door->resolver->leases);
+	for (unsigned i = 0; i < (unsigned)n; i++)
+		if (read_client(door, i, &client))
+			query_receive(door->resolver, &client, door->in_bytes[i],
+				      door->in.messages[i].msg_len);
+}
+
+/*
+ * TCP.
+ */
+
+static void on_pause_over(struct loop_timer *timer);
+static void on_connection(struct loop_watch *watch, unsigned events);
+
+static int open_gate(struct gate *gate)
+{
+	return loop_watch_start(gate->loop, &gate->watch, gate->fd, LOOP_READ, on_connection);
+}
+
+static void pause_gate(struct gate *gate)
+{
+	loop_watch_stop(&gate->watch);
+	loop_timer_start(gate->loop, &gate->pause, BACK_OFF_MS, on_pause_over);
+}
+
+static void on_pause_over(struct loop_timer *timer)
+{
+	struct gate *gate = list_owner(timer, struct gate, pause);
+
+	if (open_gate(gate) < 0)
+		pause_gate(gate);
+}
+
+static void on_connection(struct loop_watch *watch, unsigned events)
+{
+	struct gate *gate = list_owner(watch, struct gate, watch);
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	int fd = accept4(gate->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	(void)events;
+	if (fd < 0) {
+		/* Out of descriptors or memory: others may go on, and so do we a little later. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_gate(gate);
+		return;
+	}
+	struct endpoint endpoint = endpoint_from_sockaddr(&peer);
+
+	connection_start(gate->connections, fd, &endpoint.address);
+}
+
+/*
+ * Both.
+ */
+
+void client_answer(struct client *client, const uint8_t *bytes, size_t len)
+{
+	if (client->door != NULL)
+		answer_datagram(client, bytes, len);
+	else if (client->connection != NULL)
+		connection_answer(client->connection, bytes, len);
+}
+
+void client_hold(struct client *client)
+{
+	list_init(&client->held);
+	if (client->connection != NULL)
+		connection_hold(client->connection, client);
+}
+
+void client_release(struct client *client)
+{
+	if (client->connection != NULL)
+		connection_release(client->connection, client);
+	client->connection = NULL;
+}
+
+static int set_options(int fd, const struct endpoint *endpoint, int type)
+{
+	bool v4 = endpoint->address.family == 4;
+	int on = 1;
+
+	if (!v4 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
+		return -errno;
+	/* A TCP port in TIME_WAIT is no other server; a UDP port must not be shared with one. */
+	if (type == SOCK_STREAM)
+		return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ? -errno : 0;
+	if (setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &on,
+		       sizeof(on)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int open_socket(const struct endpoint *endpoint, int type, struct err *err)
+{
+	char text[ENDPOINT_TEXT_SIZE];
+	struct sockaddr_storage at;
+	socklen_t len = endpoint_to_sockaddr(endpoint, &at);
+	OWN(own_close) int fd = socket(at.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : set_options(fd, endpoint, type);
+
+	if (r == 0 && bind(fd, (const struct sockaddr *)&at, len) < 0)
+		r = -errno;
+	if (r == 0 && type == SOCK_STREAM && listen(fd, BACKLOG) < 0)
+		r = -errno;
+	if (r == 0)
+		return steal_fd(fd);
+	endpoint_print(endpoint, text);
+	return err_set(err, r, "[resolver] listen: %s over %s: %s", text,
+		       type == SOCK_STREAM ? "TCP" : "UDP", strerror(-r));
+}
+
+static void door_free(struct door *door)
+{
+	if (door == NULL)
+		return;
+	loop_watch_stop(&door->watch);
+	loop_defer_stop(&door->flush);
+	close(door->fd);
+	free(door);
+}
+
+static int door_new(struct resolver *resolver, const struct endpoint *endpoint,
+		    struct door **ret_door, struct err *err)
+{
+	struct door *door;
+	int fd = open_socket(endpoint, SOCK_DGRAM, err);
+
+	if (fd < 0)
+		return fd;
+	door = calloc(1, sizeof(*door));
+	if (door == NULL) {
+		close(fd);
+		return err_set(err, -ENOMEM, "no memory for a listener");
+	}
+	door->resolver = resolver;
+	door->fd = fd;
+	list_init(&door->flush.node);
+	lay_out(&door->in, door->in_bytes[0], sizeof(door->in_bytes[0]));
+	lay_out(&door->out, door->out_bytes[0], sizeof(door->out_bytes[0]));
+	int r = loop_watch_start(resolver->loop, &door->watch, fd, LOOP_READ, on_datagrams);
+
+	if (r < 0) {
+		door_free(door);
+		return err_set(err, r, "a UDP socket cannot be watched: %s", strerror(-r));
+	}
+	*ret_door = door;
+	return 0;
+}
+
+static int gate_init(struct gate *gate, struct listeners *listeners, struct loop *loop,
+		     const struct endpoint *endpoint, struct err *err)
+{
+	gate->connections = &listeners->connections;
+	gate->loop = loop;
+	gate->fd = open_socket(endpoint, SOCK_STREAM, err);
+	if (gate->fd < 0)
+		return gate->fd;
+	int r = open_gate(gate);
+
+	return r < 0 ? err_set(err, r, "a TCP socket cannot be watched: %s", strerror(-r)) : 0;
+}
+
+static void gate_done(struct gate *gate)
+{
+	loop_watch_stop(&gate->watch);
+	loop_timer_stop(&gate->pause);
+	if (gate->fd >= 0)
+		close(gate->fd);
+}
+
+void listeners_free(struct listeners *listeners)
+{
+	if (listeners == NULL)
+		return;
+	connections_done(&listeners->connections);
+	for (unsigned i = 0; i < listeners->n; i++) {
+		door_free(listeners->doors[i]);
+		gate_done(&listeners->gates[i]);
+	}
+	free(listeners->doors);
+	free(listeners->gates);
+	free(listeners);
+}
+
+int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, struct err *err)
+{
+	const struct policy_resolver *settings = policy_resolver(resolver->policy);
+	struct listeners *listeners = calloc(1, sizeof(*listeners));
+	int r = 0;
+
+	if (listeners == NULL)
+		return err_set(err, -ENOMEM, "no memory for the listeners");
+	connections_init(&listeners->connections, resolver);
+	listeners->doors = calloc(settings->n_listen, sizeof(listeners->doors[0]));
+	listeners->gates = calloc(settings->n_listen, sizeof(listeners->gates[0]));
+	if (listeners->doors == NULL || listeners->gates == NULL)
+		r = err_set(err, -ENOMEM, "no memory for the listeners");
+	while (r == 0 && listeners->n < settings->n_listen) {
+		unsigned i = listeners->n++;
+
+		listeners->gates[i].fd = -1;
+		r = door_new(resolver, &settings->listen[i], &listeners->doors[i], err);
+		if (r == 0)
+			r = gate_init(&listeners->gates[i], listeners, resolver->loop,
+				      &settings->listen[i], err);
+	}
+	if (r < 0) {
+		listeners_free(listeners);
+		return r;
+	}
+	*ret_listeners = listeners;
+	return 0;
+}

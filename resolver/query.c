@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of a query
+ *
+ *            a message came: read it, judge it, and answer at once if       query_receive
+ *            the policy, a pin, or the cache and standing leases can
+ *   ASKING   an upstream must be asked                                      take_reply
+ *   LEASING  the kernel must open the addresses first                       answer_leased
+ *
+ * A query that need not wait is answered in one go, from query_receive() to
+ * finish(), and makes no life. Nothing is asked of an upstream before
+ * policy_judge_name() has said allow, so a denied name carries nothing out.
+ * There are two ways to an answer with addresses: lease_grant() said that
+ * their leases stand, or it said so later, in LEASING. Every query that is
+ * answered leaves one record, written by finish().
+ */
+#include "resolver/query.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/life.h"
+#include "base/own.h"
+#include "resolver/answer.h"
+#include "resolver/vet.h"
+#include "resolver/wire.h"
+#include "resolver/worker.h"
+
+enum state { DEAD = LIFE_DEAD, ASKING, LEASING, N_STATES };
+enum event { REPLIED = LIFE_FIRST_OWN_EVENT, LEASED, N_EVENTS };
+
+enum {
+	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
+	PIN_TTL_S = 60,
+	EDE_TEXT_SIZE = 256,
+};
+
+struct query {
+	struct life life;
+	struct list node; /* in resolver->queries, while it waits */
+	struct resolver *resolver;
+	struct policy *policy; /* the generation it began with; a reference while it waits */
+	const struct policy_agent *agent;
+	struct client client;
+	struct question question;
+	struct policy_verdict verdict;
+	uint64_t began_us;
+	bool recorded;
+	struct upstream_wait upstream;
+	const struct reply *reply; /* REPLIED: what came, valid during the event */
+	struct lease_ask ask;
+	struct reply *leasing; /* what is answered once its leases stand: ours */
+};
+static_assert(offsetof(struct query, life) == 0, "query_of() casts");
+
+static life_step_fn take_reply, answer_leased, answer_trouble, give_up;
+
+#define ALWAYS \
+	[LIFE_TIMEOUT] = answer_trouble, [LIFE_ERROR] = answer_trouble, [LIFE_CANCEL] = give_up
+
+static const struct life_state states[] = {
+	[DEAD] = { .name = "DEAD" },
+	[ASKING] = { "ASKING", 4500, false, { ALWAYS, [REPLIED] = take_reply } },
+	[LEASING] = { "LEASING", 1500, false, { ALWAYS, [LEASED] = answer_leased } },
+};
+static_assert(sizeof(states) / sizeof(states[0]) == N_STATES, "a state has no row");
+
+static const char *const event_names[] = {
+	[LIFE_TIMEOUT] = "TIMEOUT", [LIFE_ERROR] = "ERROR", [LIFE_CANCEL] = "CANCEL",
+	[REPLIED] = "REPLIED",      [LEASED] = "LEASED",
+};
+static_assert(sizeof(event_names) / sizeof(event_names[0]) == N_EVENTS, "an event has no name");
+
+/* How a query ends: what goes to the client, and what to the log. */
+struct ending {
+	struct answer answer;
+	const char *verdict;       /* "allow", "deny" or "error" */
+	const char *reason;        /* a word ... */
+	const char *sentence;      /* ... and what it means; NULL: no Extended DNS Error is told */
+	struct policy_place place; /* the policy line that would have to change, if one would */
+	const struct policy_grant *grant;
+	bool silent; /* nothing goes to the client */
+};
+
+/* What a step may ask for; each is answered by one event. */
+static unsigned ask_upstream(struct query *q); /* REPLIED */
+
+static void finish(struct query *q, const struct ending *ending);
+
+static struct query *query_of(struct life *life)
+{
+	return (struct query *)life;
+}
+
+/*
+ * The ways out.
+ */
+
+static unsigned refuse_message(struct query *q, enum question_fault fault)
+{
+	static const uint16_t rcodes[] = {
+		[QUESTION_FORMERR] = WIRE_FORMERR,
+		[QUESTION_NOTIMP] = WIRE_NOTIMP,
+		[QUESTION_BADVERS] = WIRE_BADVERS,
+		[QUESTION_REFUSED] = WIRE_REFUSED,
+	};
+
+	static const char *const reasons[] = {
+		[QUESTION_FORMERR] = "malformed",
+		[QUESTION_NOTIMP] = "opcode",
+		[QUESTION_BADVERS] = "edns-version",
+		[QUESTION_REFUSED] = "class",
+	};
+
+	finish(q, &(struct ending){
+			  .answer = { .rcode = rcodes[fault], .ede = WIRE_EDE_NONE },
+			  .verdict = "error",
+			  .reason = reasons[fault],
+		  });
+	return DEAD;
+}
+
+static unsigned fail(struct query *q, int ede, const char *reason, const char *sentence)
+{
+	finish(q, &(struct ending){
+			  .answer = { .rcode = WIRE_SERVFAIL, .ede = ede },
+			  .verdict = "error",
+			  .reason = reason,
+			  .sentence = sentence,
+		  });
+	return DEAD;
+}
+
+/*
+ * NXDOMAIN, or NODATA where something of the name exists: caches take NXDOMAIN as speaking for
+ * all that lies below (RFC 8020, 2). Either way with an SOA (RFC 2308, 3).
+ */
+static unsigned deny(struct query *q, const struct policy_verdict *verdict)
+{
+	bool stranger = verdict->reason == POLICY_REASON_CLIENT;
+	uint16_t rcode = verdict->exists ? WIRE_NOERROR : WIRE_NXDOMAIN;
+
+	finish(q, &(struct ending){
+			  .answer = { .rcode = stranger ? WIRE_REFUSED : rcode,
+				      .ttl_s = DENIAL_TTL_S,
+				      .soa = !stranger,
+				      .ede = stranger ? WIRE_EDE_PROHIBITED : WIRE_EDE_BLOCKED },
+			  .verdict = "deny",
+			  .reason = policy_reason_word(verdict->reason),
+			  .sentence = policy_reason_sentence(verdict->reason),
+			  .place = verdict->place,
+		  });
+	return DEAD;
+}
+
+/* `localhost` and below are this very host, wherever it is asked (RFC 6761, 6.3). */
+static unsigned answer_localhost(struct query *q)
+{
+	static const struct address loopback4 = { 4, { 127, 0, 0, 1 } };
+	static const struct address loopback6 = { 6, { [15] = 1 } };
+	struct ending ending = {
+		.answer = { .ttl_s = DENIAL_TTL_S, .ede = WIRE_EDE_NONE },
+		.verdict = "allow",
+		.reason = policy_reason_word(POLICY_REASON_SPECIAL),
+	};
+
+	if (q->question.type == WIRE_A)
+		ending.answer.addresses = &loopback4;
+	else if (q->question.type == WIRE_AAAA)
+		ending.answer.addresses = &loopback6;
+	ending.answer.n_addresses = ending.answer.addresses != NULL;
+	ending.answer.soa = ending.answer.n_addresses == 0;
+	finish(q, &ending);
+	return DEAD;
+}
+
+/* What @reply says, with the addresses that are in it: all its leases stand. */
+static unsigned answer_reply(struct query *q, const struct reply *reply,
+			     const struct address *addresses, unsigned n_addresses, uint32_t ttl_s)
+{
+	finish(q, &(struct ending){
+			  .answer = { .rcode = reply->rcode,
+				      .chain = reply,
+				      .addresses = addresses,
+				      .n_addresses = n_addresses,
+				      .ttl_s = ttl_s,
+				      .soa = n_addresses == 0,
+				      .ede = WIRE_EDE_NONE },
+			  .verdict = "allow",
+			  .reason = policy_reason_word(POLICY_REASON_GRANTED),
+			  .grant = policy_verdict_grant(&q->verdict),
+		  });
+	return DEAD;
+}
+
+static unsigned fail_mirror(struct query *q, int status)
+{
+	if (status == -ENFILE)
+		return fail(q, WIRE_EDE_OTHER, "leases-full", "there is no room for another lease");
+	return fail(q, WIRE_EDE_OTHER, "mirror",
+		    "the packet filter could not be told to open the address");
+}
+
+static unsigned fail_upstream(struct query *q, int status)
+{
+	if (status == -ETIMEDOUT)
+		return fail(q, WIRE_EDE_NO_REACHABLE_AUTHORITY, "upstream-timeout",
+			    "no upstream server answered");
+	if (status == -EREMOTEIO)
+		return fail(q, WIRE_EDE_OTHER, "upstream-failed", "the upstream servers failed");
+	if (status == -EBUSY || status == -ENOMEM)
+		return fail(q, WIRE_EDE_OTHER, "busy", "too many queries are under way");
+	return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-unreachable",
+		    "no upstream server can be reached");
+}
+
+/*
+ * The way of an allowed name.
+ */
+
+/*
+ * Tell the client what of @reply the policy permits, which may live for @left_s seconds, once
+ * its leases stand.
+ */
+static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_s)
+{
+	struct vetted vetted;
+	int64_t now_s = loop_wall_s(q->resolver->loop);
+
+	if (reply->rcode == WIRE_SERVFAIL)
+		return fail(q, WIRE_EDE_CACHED_ERROR, "upstream-failed",
+			    "the upstream servers failed a moment ago");
+	vet_reply(q->policy, &q->verdict, reply, &vetted);
+	if (vetted.verdict.code != POLICY_ALLOW)
+		return deny(q, &vetted.verdict);
+
+	uint32_t ttl_s = lease_ttl(&vetted.verdict, left_s, now_s);
+
+	if (vetted.n_addresses == 0)
+		return answer_reply(q, reply, NULL, 0, ttl_s);
+
+	struct lease_wanted wanted = {
+		.agent = q->client.address,
+		.name = &q->question.name,
+		.addresses = vetted.addresses,
+		.verdicts = vetted.verdicts,
+		.n_addresses = vetted.n_addresses,
+		.ttl_s = reply->ttl_s,
+		.now_s = now_s,
+	};
+	int r = lease_grant(q->resolver->leases, &q->ask, q->policy, &wanted);
+
+	if (r == 0)
+		return answer_reply(q, reply, vetted.addresses, vetted.n_addresses, ttl_s);
+	if (r != -EINPROGRESS)
+		return fail_mirror(q, r);
+	q->leasing = reply_with(reply, vetted.addresses, vetted.n_addresses, ttl_s);
+	if (q->leasing != NULL)
+		return LEASING;
+	lease_ask_drop(&q->ask);
+	return fail_mirror(q, -ENOMEM);
+}
+
+/* A pinned name is answered here: its grants' addresses of the asked family. */
+static unsigned serve_pins(struct query *q)
+{
+	struct address pins[LIMIT_ANSWER_ADDRESSES];
+	uint8_t family = q->question.type == WIRE_A ? 4 : 6;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < q->verdict.n_grants; i++) {
+		const struct policy_grant *grant = q->verdict.grants[i];
+
+		for (unsigned k = 0; k < grant->n_pins && n < LIMIT_ANSWER_ADDRESSES; k++)
+			if (q->verdict.allowing >> i & 1 && grant->pins[k].family == family)
+				pins[n++] = grant->pins[k];
+	}
+	OWN(own_free) struct reply *reply = reply_new(WIRE_NOERROR, PIN_TTL_S, NULL, 0, pins, n);
+
+	return reply != NULL ? serve(q, reply, PIN_TTL_S) : fail_upstream(q, -ENOMEM);
+}
+
+static bool is_pinned(const struct policy_verdict *verdict)
+{
+	for (unsigned i = 0; i < verdict->n_grants; i++)
+		if (verdict->allowing >> i & 1 && verdict->grants[i]->n_pins > 0)
+			return true;
+	return false;
+}
+
+/* The whole of a query that has been read. Gives the state to wait in, or DEAD: answered. */
+static unsigned begin(struct query *q)
+{
+	struct resolver *resolver = q->resolver;
+	struct loop *loop = resolver->loop;
+	const struct question *question = &q->question;
+	const struct reply *known;
+	uint32_t left_s;
+
+	q->agent = policy_agent_find(q->policy, &q->client.address);
+	q->verdict = q->agent != NULL ? policy_judge_name(q->policy, q->agent, &question->name,
+							  question->type, loop_wall_s(loop))
+				      : policy_judge_stranger(q->policy);
+	if (q->verdict.special == POLICY_SPECIAL_LOCALHOST)
+		return answer_localhost(q);
+	if (q->verdict.code != POLICY_ALLOW)
+		return deny(q, &q->verdict);
+	if (audit_ready(resolver->audit) < 0)
+		return fail(q, WIRE_EDE_OTHER, "audit", "the audit log cannot be written");
+	if (is_pinned(&q->verdict))
+		return serve_pins(q);
+	known = cache_find(resolver->cache, &question->name, question->type, loop_now_ms(loop),
+			   &left_s);
+	return known != NULL ? serve(q, known, left_s) : ask_upstream(q);
+}
+
+static unsigned take_reply(struct life *life, int status)
+{
+	struct query *q = query_of(life);
+
+	if (status < 0)
+		return fail_upstream(q, status);
+	return serve(q, q->reply, q->reply->ttl_s);
+}
+
+static unsigned answer_leased(struct life *life, int status)
+{
+	struct query *q = query_of(life);
+	const struct reply *reply = q->leasing;
+
+	if (status < 0)
+		return fail_mirror(q, status);
+	return answer_reply(q, reply, reply->addresses, reply->n_addresses, reply->ttl_s);
+}
+
+static unsigned answer_trouble(struct life *life, int status)
+{
+	struct query *q = query_of(life);
+
+	return life->state == LEASING ? fail_mirror(q, status) : fail_upstream(q, status);
+}
+
+/*
+ * The record and the answer.
+ */
+
+static const char *rcode_word(uint16_t rcode)
+{
+	switch (rcode) {
+	case WIRE_NOERROR:
+		return "NOERROR";
+	case WIRE_FORMERR:
+		return "FORMERR";
+	case WIRE_NXDOMAIN:
+		return "NXDOMAIN";
+	case WIRE_NOTIMP:
+		return "NOTIMP";
+	case WIRE_REFUSED:
+		return "REFUSED";
+	case WIRE_BADVERS:
+		return "BADVERS";
+	default:
+		return "SERVFAIL";
+	}
+}
+
+/* Write the one record of @q. Fails as audit_write(). */
+static int record_ending(struct query *q, const struct ending *ending, uint64_t *ret_id)
+{
+	struct resolver *resolver = q->resolver;
+	bool asked = q->question.echo_len > 0;
+	char type[16] = "";
+
+	assert(!q->recorded);
+	q->recorded = true;
+	if (asked)
+		policy_type_print(q->question.type, type);
+	return audit_write(
+		resolver->audit,
+		&(struct audit_record){
+			.action = "query",
+			.generation = resolver->generation,
+			.agent = &q->client.address,
+			.name = asked ? &q->question.name : NULL,
+			.type = asked ? type : NULL,
+			.transport = client_is_tcp(&q->client) ? "tcp" : "udp",
+			.verdict = ending->verdict,
+			.reason = ending->reason,
+			.grant = ending->grant != NULL ? ending->grant->label : NULL,
+			.rcode = ending->silent ? NULL : rcode_word(ending->answer.rcode),
+			.addresses = ending->answer.addresses,
+			.n_addresses = ending->answer.n_addresses,
+			.duration_us = loop_exact_us(resolver->loop) - q->began_us,
+			.timed = true,
+		},
+		ret_id);
+}
+
+/*
+ * The text of an Extended DNS Error: the reason's word and sentence, the policy line that would
+ * have to change, and the record. No byte of it is a stranger's.
+ */
+static void print_ede(const struct ending *ending, uint64_t id, char text[EDE_TEXT_SIZE])
+{
+	const char *file = ending->place.file;
+	char place[96] = "";
+
+	if (file != NULL && ending->place.line > 0) {
+		const char *slash = strrchr(file, '/');
+
+		snprintf(place, sizeof(place), " (%.64s:%u)", slash != NULL ? slash + 1 : file,
+			 ending->place.line);
+	}
+	snprintf(text, EDE_TEXT_SIZE, "%s: %s%s; record %" PRIu64, ending->reason, ending->sentence,
+		 place, id);
+}
+
+static void finish(struct query *q, const struct ending *ending)
+{
+	static const struct ending unrecorded = {
+		.answer = { .rcode = WIRE_SERVFAIL, .ede = WIRE_EDE_OTHER },
+		.reason = "audit",
+		.sentence = "the audit log cannot be written",
+	};
+	uint8_t bytes[LIMIT_MESSAGE_BYTES];
+	char text[EDE_TEXT_SIZE];
+	uint64_t id = 0;
+
+	if (record_ending(q, ending, &id) < 0)
+		ending = &unrecorded;
+
+	struct answer answer = ending->answer;
+
+	if (ending->sentence != NULL && q->question.edns) {
+		print_ede(ending, id, text);
+		answer.ede_text = text;
+	}
+	size_t limit = client_is_tcp(&q->client) ? sizeof(bytes) : answer_udp_limit(&q->question);
+
+	client_answer(&q->client, bytes, answer_write(&q->question, &answer, bytes, limit));
+}
+
+/* The client is gone, or we are leaving: there is nobody to answer. */
+static unsigned give_up(struct life *life, int status)
+{
+	static const struct ending cancelled = {
+		.verdict = "error",
+		.reason = "cancelled",
+		.silent = true,
+	};
+	uint64_t id;
+	int r = record_ending(query_of(life), &cancelled, &id);
+
+	(void)status, (void)r; /* nothing was told to anybody, so nothing is missing */
+	return DEAD;
+}
+
+/*
+ * The loop. A callback notes what it was given and names the event; it
+ * decides nothing.
+ */
+
+static void on_reply(struct upstream_wait *wait, const struct reply *reply, int status)
+{
+	struct query *q = list_owner(wait, struct query, upstream);
+
+	q->reply = reply;
+	life_event(&q->life, REPLIED, status);
+}
+
+static void on_leased(struct lease_ask *ask, int status)
+{
+	life_event(&list_owner(ask, struct query, ask)->life, LEASED, status);
+}
+
+static unsigned ask_upstream(struct query *q)
+{
+	struct resolver *resolver = q->resolver;
+	int r = -EBUSY;
+
+	if (resolver->n_queries < LIMIT_QUERIES_UNDER_WAY)
+		r = upstream_ask(resolver->upstreams, &q->question.name, q->question.type,
+				 &q->upstream);
+	return r == 0 ? ASKING : fail_upstream(q, r);
+}
+
+/*
+ * Birth and death.
+ */
+
+static void query_free(struct life *life)
+{
+	struct query *q = query_of(life);
+	struct resolver *resolver = q->resolver;
+
+	assert(q->recorded);
+	upstream_forget(&q->upstream);
+	lease_ask_drop(&q->ask);
+	client_release(&q->client);
+	list_drop(&q->node);
+	resolver->n_queries--;
+	free(q->leasing);
+	policy_unref(q->policy);
+	free(q);
+}
+
+static const struct life_kind query_kind = {
+	.name = "query",
+	.event_names = event_names,
+	.states = states,
+	.n_states = N_STATES,
+	.n_events = N_EVENTS,
+	.free = query_free,
+};
+
+/* The query waits from here on, and is a life. */
+static void start_waiting(struct query *q, unsigned state)
+{
+	struct resolver *resolver = q->resolver;
+
+	resolver->spare = NULL;
+	resolver->n_queries++;
+	list_add(&resolver->queries, &q->node);
+	policy_ref(q->policy);
+	client_hold(&q->client);
+	life_start(&q->life, &query_kind, state, resolver->loop);
+}
+
+static struct query *take_spare(struct resolver *resolver, const struct client *client)
+{
+	struct query *q = resolver->spare;
+
+	assert(life_kind_complete(&query_kind));
+	if (q == NULL)
+		q = resolver->spare = malloc(sizeof(*q));
+	if (q == NULL)
+		return NULL;
+	list_init(&q->node);
+	q->resolver = resolver;
+	q->policy = resolver->policy;
+	q->client = *client;
+	q->verdict = (struct policy_verdict){ .code = POLICY_DENY };
+	q->began_us = loop_exact_us(resolver->loop);
+	q->recorded = false;
+	upstream_wait_init(&q->upstream, on_reply);
+	q->ask = (struct lease_ask){ .done = on_leased };
+	q->leasing = NULL;
+	return q;
+}
+
+void query_receive(struct resolver *resolver, const struct client *client, const uint8_t *bytes,
+		   size_t len)
+{
+	struct query *q = take_spare(resolver, client);
+	unsigned state;
+
+	if (q == NULL)
+		return; /* no memory: silence is closed */
+	enum question_fault fault = question_read(bytes, len, &q->question);
+
+	if (fault == QUESTION_DROP)
+		return;
+	state = fault == QUESTION_FINE ? begin(q) : refuse_message(q, fault);
+	if (state != DEAD)
+		start_waiting(q, state);
+}
+
+void query_cancel(struct client *client)
+{
+	life_event(&list_owner(client, struct query, client)->life, LIFE_CANCEL, -ECANCELED);
+}
+
+void query_end_all(struct resolver *resolver)
+{
+	while (!list_empty(&resolver->queries))
+		life_event(&list_owner(resolver->queries.next, struct query, node)->life,
+			   LIFE_CANCEL, -ECANCELED);
+	free(resolver->spare);
+	resolver->spare = NULL;
+}

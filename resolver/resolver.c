@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "resolver/resolver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/own.h"
+#include "resolver/worker.h"
+
+void resolver_stop(struct resolver *resolver)
+{
+	if (resolver == NULL)
+		return;
+	query_end_all(resolver);
+	listeners_free(resolver->listeners);
+	upstreams_free(resolver->upstreams);
+	cache_free(resolver->cache);
+	policy_unref(resolver->policy);
+	free(resolver);
+}
+
+int resolver_start(struct loop *loop, struct policy *policy, struct lease_table *leases,
+		   struct audit *audit, struct resolver **ret_resolver, struct err *err)
+{
+	struct resolver *resolver = calloc(1, sizeof(*resolver));
+	int r;
+
+	if (resolver == NULL)
+		return err_set(err, -ENOMEM, "no memory for the resolver");
+	resolver->loop = loop;
+	resolver->policy = policy_ref(policy);
+	resolver->leases = leases;
+	resolver->audit = audit;
+	resolver->generation = 1;
+	list_init(&resolver->queries);
+
+	r = cache_new(policy_resolver(policy)->cache_entries, &resolver->cache);
+	if (r < 0)
+		r = err_set(err, r, "no memory for the cache");
+	if (r == 0)
+		r = upstreams_new(loop, policy, resolver->cache, &resolver->upstreams, err);
+	if (r == 0)
+		r = listeners_new(resolver, &resolver->listeners, err);
+	if (r < 0) {
+		resolver_stop(resolver);
+		return r;
+	}
+	*ret_resolver = resolver;
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "resolver/cache.h"
+#include "resolver/listen.h"
+#include "resolver/query.h"
+#include "resolver/resolver.h"
+#include "resolver/upstream.h"
+
+/* A resolver, and all that hangs on it. */
+struct resolver {
+	struct loop *loop;
+	struct policy *policy; /* the current one, with a reference */
+	struct lease_table *leases;
+	struct audit *audit;
+	struct cache *cache;
+	struct upstreams *upstreams;
+	struct listeners *listeners;
+	struct list queries; /* of struct query: those that wait */
+	unsigned n_queries;  /* how many */
+	struct query
+		*spare; /* for the next query; it needs no memory of its own if it need not wait */
+	uint64_t generation;
+};
