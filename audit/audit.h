@@ -103,6 +103,12 @@ int audit_write(struct audit *audit, const struct audit_record *record, uint64_t
 	__attribute__((warn_unused_result));
 
 /*
+ * Whether a record could be written to @audit now: 0, or a negative errno as audit_write() would
+ * give. Asked before something is opened that must not be without its record.
+ */
+int audit_ready(struct audit *audit) __attribute__((warn_unused_result));
+
+/*
  * Open the file of @audit anew, by its name: for SIGHUP after a rename. Done by the thread; if it
  * cannot be done, the old file is written on, and the report says so.
  */

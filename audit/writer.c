@@ -27,6 +27,7 @@
 enum {
 	GATHER_MS = 2,  /* after a round the thread waits so long for more, and needs no waking */
 	RETRY_MS = 200, /* how often a group that failed is tried again */
+	RESERVE_BYTES = 64 << 10, /* more than any record takes */
 };
 
 struct audit {
@@ -144,6 +145,21 @@ int audit_write(struct audit *audit, const struct audit_record *record, uint64_t
 		return r;
 	*ret_id = stamp.seq;
 	return 0;
+}
+
+int audit_ready(struct audit *audit)
+{
+	int r = 0;
+
+	if (audit->on_failure == AUDIT_CONTINUE)
+		return 0;
+	pthread_mutex_lock(&audit->lock);
+	if (audit->failed)
+		r = -EIO;
+	else if (audit->n_filling + RESERVE_BYTES > LIMIT_AUDIT_QUEUE_BYTES)
+		r = -ENOBUFS;
+	pthread_mutex_unlock(&audit->lock);
+	return r;
 }
 
 /*

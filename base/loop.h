@@ -180,6 +180,7 @@ void loop_errand_thread_free(struct loop_errand_thread *thread);
 /* A signal that is waited for. All zero is a stopped one. */
 struct loop_signal {
 	void *handle;
+	void *arg; /* its owner's */
 	void (*raised)(struct loop_signal *signal);
 };
 

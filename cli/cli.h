@@ -17,6 +17,8 @@ enum {
 	CLI_ERROR = 2, /* it could not be done: usage, a file, the kernel */
 };
 
+struct policy;
+
 struct cli_command {
 	const char *name;
 	const char *summary; /* one line, for `bailiwick --help` */
@@ -36,6 +38,15 @@ extern const struct cli_command cli_check, cli_explain, cli_log, cli_serve;
  *        name in the message. NULL if there is no memory.
  */
 char *cli_policy_path(const char *given);
+
+/*
+ * Load the policy file that -p named, @given (see cli_policy_path()), for @command, and say on
+ * standard error what is wrong with it.
+ *
+ * Gives  CLI_OK and @ret_policy with a reference; CLI_NO: it has faults; CLI_ERROR: no file.
+ */
+int cli_load_policy(const struct cli_command *command, const char *given,
+		    struct policy **ret_policy);
 
 /* Say on standard error, as @command, why its options were wrong, where to read; give CLI_ERROR. */
 int cli_usage(const struct cli_command *command);

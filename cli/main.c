@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/own.h"
+#include "policy/policy.h"
 #include "config.h"
 
 static const struct cli_command *const commands[] = {
@@ -22,7 +24,8 @@ static void print_help(FILE *out)
 {
 	fputs("usage: bailiwick COMMAND [OPTION ...]\n"
 	      "\n"
-	      "A network that an agent cannot leave: DNS that answers only for names that a policy\n"
+	      "A network that an agent cannot leave: DNS that answers only for names that a "
+	      "policy\n"
 	      "file lists, and an nftables ruleset that lets through only what it answered.\n"
 	      "\n",
 	      out);
@@ -32,7 +35,8 @@ static void print_help(FILE *out)
 	      "  --help     print this help; `bailiwick COMMAND --help` prints a command's\n"
 	      "  --version  print the version\n"
 	      "\n"
-	      "The policy file is described in bailiwick-policy(5), the commands in bailiwick(1).\n",
+	      "The policy file is described in bailiwick-policy(5), the commands in "
+	      "bailiwick(1).\n",
 	      out);
 }
 
@@ -64,6 +68,25 @@ char *cli_policy_path(const char *given)
 	if (user != NULL && access(user, F_OK) == 0)
 		return steal_ptr(user);
 	return strdup(SYSCONFDIR "/bailiwick/policy.ini");
+}
+
+int cli_load_policy(const struct cli_command *command, const char *given,
+		    struct policy **ret_policy)
+{
+	OWN(own_free) char *path = cli_policy_path(given);
+	struct policy_faults faults = { .n = 0 };
+	struct err err = { .text = "no memory" };
+	int r = path != NULL ? policy_load(path, time(NULL), ret_policy, &faults, &err) : -ENOMEM;
+
+	for (size_t i = 0; i < faults.n; i++)
+		fprintf(stderr, "%s:%u: %s%s\n", faults.faults[i].file, faults.faults[i].line,
+			faults.faults[i].warning ? "warning: " : "", faults.faults[i].text);
+	if (r < 0 && faults.n_errors == 0)
+		fprintf(stderr, "bailiwick %s: %s\n", command->name, err.text);
+	policy_faults_done(&faults);
+	if (r == 0)
+		return CLI_OK;
+	return r == -EINVAL ? CLI_NO : CLI_ERROR;
 }
 
 int cli_usage(const struct cli_command *command)
