@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int address_parse(const char *text, struct address *ret_address)
@@ -129,14 +128,30 @@ const char *address_special(const struct address *address)
 	return block->what;
 }
 
+/* The decimal number @text, from 0 to @max, in its one spelling: no sign, no leading zero. */
+static int read_number(const char *text, unsigned max)
+{
+	unsigned number = 0;
+
+	if (*text == '\0' || (text[0] == '0' && text[1] != '\0'))
+		return -EINVAL;
+	for (; *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		number = number * 10 + (unsigned)(*text - '0');
+		if (number > max)
+			return -EINVAL;
+	}
+	return (int)number;
+}
+
 int network_parse(const char *text, struct network *ret_network)
 {
 	char head[ADDRESS_TEXT_SIZE];
 	const char *slash = strchr(text, '/');
 	size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
 	struct network network;
-	unsigned long prefix;
-	char *end;
+	int prefix;
 
 	if (len >= sizeof(head))
 		return -EINVAL;
@@ -145,18 +160,13 @@ int network_parse(const char *text, struct network *ret_network)
 	if (address_parse(head, &network.address) < 0)
 		return -EINVAL;
 
-	prefix = address_len(&network.address) * 8;
-	if (slash != NULL) {
-		if (slash[1] < '0' || slash[1] > '9')
-			return -EINVAL;
-		unsigned long asked = strtoul(slash + 1, &end, 10);
+	unsigned bits = (unsigned)address_len(&network.address) * 8;
 
-		if (*end != '\0' || asked > prefix || end - slash > 4)
-			return -EINVAL;
-		prefix = asked;
-	}
+	prefix = slash != NULL ? read_number(slash + 1, bits) : (int)bits;
+	if (prefix < 0)
+		return prefix;
 	network.prefix = (uint8_t)prefix;
-	for (unsigned bit = network.prefix; bit < address_len(&network.address) * 8; bit++)
+	for (unsigned bit = network.prefix; bit < bits; bit++)
 		if (network.address.bytes[bit / 8] & 0x80 >> bit % 8)
 			return -ERANGE;
 	*ret_network = network;
@@ -216,11 +226,9 @@ int endpoint_parse(const char *text, uint16_t default_port, struct endpoint *ret
 	if ((endpoint.address.family == 6) != bracketed)
 		return -EINVAL;
 	if (*colon == ':') {
-		char *end;
-		unsigned long port = strtoul(colon + 1, &end, 10);
+		int port = read_number(colon + 1, UINT16_MAX);
 
-		if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || end - colon > 6 ||
-		    port == 0 || port > UINT16_MAX)
+		if (port <= 0)
 			return -EINVAL;
 		endpoint.port = (uint16_t)port;
 	}

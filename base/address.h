@@ -9,19 +9,19 @@
 /* Internet addresses, networks and endpoints, and which of them are special. */
 
 enum {
-	ADDRESS_TEXT_SIZE = 46,	 /* INET6_ADDRSTRLEN */
-	NETWORK_TEXT_SIZE = 50,	 /* with its /128 */
+	ADDRESS_TEXT_SIZE = 46,  /* INET6_ADDRSTRLEN */
+	NETWORK_TEXT_SIZE = 50,  /* with its /128 */
 	ENDPOINT_TEXT_SIZE = 56, /* with its brackets and port */
 };
 
 struct address {
-	uint8_t family; /* 4 or 6; 0 is no address */
+	uint8_t family;    /* 4 or 6; 0 is no address */
 	uint8_t bytes[16]; /* network order; for IPv4 the first four, the rest zero */
 };
 
 struct network {
 	struct address address; /* host bits zero */
-	uint8_t prefix;		/* bits */
+	uint8_t prefix;         /* bits */
 };
 
 struct endpoint {
@@ -40,7 +40,8 @@ static inline size_t address_len(const struct address *address)
  *
  * Fails  -EINVAL: anything else, `127.1`, `0x7f.1`, `017700000001` and leading zeros among it.
  */
-int address_parse(const char *text, struct address *ret_address) __attribute__((warn_unused_result));
+int address_parse(const char *text, struct address *ret_address)
+	__attribute__((warn_unused_result));
 
 /* Write @address into @text; IPv6 as RFC 5952 has it. */
 void address_print(const struct address *address, char text[ADDRESS_TEXT_SIZE]);
@@ -66,7 +67,8 @@ const char *address_special(const struct address *address);
  *
  * Fails  -EINVAL: no network; -ERANGE: bits are set behind the prefix.
  */
-int network_parse(const char *text, struct network *ret_network) __attribute__((warn_unused_result));
+int network_parse(const char *text, struct network *ret_network)
+	__attribute__((warn_unused_result));
 
 /* Write @network into @text, without the prefix if it is a single address. */
 void network_print(const struct network *network, char text[NETWORK_TEXT_SIZE]);

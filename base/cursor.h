@@ -18,7 +18,7 @@ struct cursor {
 /* A cursor over the @len bytes at @bytes, which must outlive it. */
 static inline struct cursor cursor_over(const void *bytes, size_t len)
 {
-	return (struct cursor){ (const uint8_t *)bytes, (const uint8_t *)bytes + len, false };
+	return (struct cursor) { (const uint8_t *)bytes, (const uint8_t *)bytes + len, false };
 }
 
 /* How many bytes of @c are left; 0 once broken. */
@@ -59,9 +59,10 @@ static inline uint16_t cursor_u16(struct cursor *c)
 /* The next 32 bits of @c, in network order. */
 static inline uint32_t cursor_u32(struct cursor *c)
 {
-	uint32_t high = cursor_u16(c);
+	const uint8_t *b = cursor_take(c, 4);
 
-	return high << 16 | cursor_u16(c);
+	return b != NULL ? (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3]
+			 : 0;
 }
 
 /* A cursor over the next @len bytes of @c alone; @c steps over them. */
@@ -69,5 +70,5 @@ static inline struct cursor cursor_part(struct cursor *c, size_t len)
 {
 	const uint8_t *b = cursor_take(c, len);
 
-	return b != NULL ? cursor_over(b, len) : (struct cursor){ .broken = true };
+	return b != NULL ? cursor_over(b, len) : (struct cursor) { .broken = true };
 }

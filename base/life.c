@@ -20,20 +20,20 @@ static void enter(struct life *life, unsigned state)
 		life->kind->free(life);
 		return;
 	}
-	if (state != life->state || row->idle)
+	/* A step that stays although the time was up waits once more: nothing waits for ever. */
+	if (state != life->state || row->idle || !heap_holds(&life->timer.node))
 		loop_timer_start(life->loop, &life->timer, row->deadline_ms, on_deadline);
 	life->state = state;
 }
 
-void life_start(struct life *life, const struct life_kind *kind, unsigned state,
-		struct loop *loop)
+void life_start(struct life *life, const struct life_kind *kind, unsigned state, struct loop *loop)
 {
 	assert(state != LIFE_DEAD && state < kind->n_states);
 	life->kind = kind;
 	life->loop = loop;
 	life->state = LIFE_DEAD;
 	life->stepping = false;
-	life->timer = (struct loop_timer){ .loop = loop };
+	life->timer = (struct loop_timer) { .loop = loop };
 	enter(life, state);
 }
 
@@ -60,6 +60,11 @@ void life_event(struct life *life, unsigned event, int status)
 
 bool life_kind_complete(const struct life_kind *kind)
 {
+	if (kind->n_events < LIFE_FIRST_OWN_EVENT || kind->n_events > LIFE_MAX_EVENTS)
+		return false;
+	for (unsigned e = 0; e < kind->n_events; e++)
+		if (kind->event_names[e] == NULL)
+			return false;
 	for (unsigned s = LIFE_DEAD + 1; s < kind->n_states; s++) {
 		const struct life_state *state = &kind->states[s];
 

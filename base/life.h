@@ -13,7 +13,7 @@
  *
  * Rules kept here once, so that no step repeats them:
  *  - only life_event() changes the state, and it traces each change;
- *  - every state has a deadline;
+ *  - every state has a deadline; a step that answers TIMEOUT by staying gets it anew;
  *  - an event that the table does not name ends the life (fail closed);
  *  - a life is freed once, at the end of the event that ended it; what hangs
  *    on it is closed by its kind's free(), and base/loop.h sees to it that
@@ -41,7 +41,7 @@ typedef unsigned life_step_fn(struct life *life, int status);
 struct life_state {
 	const char *name;
 	unsigned deadline_ms; /* from entering the state ... */
-	bool idle;	      /* ... or, if set, from its last event */
+	bool idle;            /* ... or, if set, from its last event */
 	life_step_fn *on[LIFE_MAX_EVENTS];
 };
 
@@ -64,8 +64,7 @@ struct life {
 };
 
 /* Begin @life of @kind in @state on @loop. From here on only life_event() may end it. */
-void life_start(struct life *life, const struct life_kind *kind, unsigned state,
-		struct loop *loop);
+void life_start(struct life *life, const struct life_kind *kind, unsigned state, struct loop *loop);
 
 /*
  * Tell @life that @event happened, with @status: the only way in for a callback.
@@ -75,5 +74,8 @@ void life_start(struct life *life, const struct life_kind *kind, unsigned state,
  */
 void life_event(struct life *life, unsigned event, int status);
 
-/* True if every state of @kind but DEAD has a name, a deadline and the common events. */
+/*
+ * True if every state of @kind but DEAD has a name, a deadline and the common events, and every
+ * event a name and a place in the table.
+ */
 bool life_kind_complete(const struct life_kind *kind);

@@ -8,39 +8,39 @@
  */
 enum {
 	/* A DNS query or answer, in bytes. */
-	LIMIT_QUERY_BYTES = 4096,	 /* larger queries: FORMERR */
-	LIMIT_MESSAGE_BYTES = 65535,	 /* an answer over TCP (RFC 1035, 4.2.2) */
-	LIMIT_UDP_ANSWER_BYTES = 1232,	 /* what we send or accept in one datagram (RFC 9715) */
-	LIMIT_UDP_PLAIN_BYTES = 512,	 /* without OPT (RFC 1035, 4.2.1) */
-	LIMIT_MESSAGE_RECORDS = 1024,	 /* records in one answer */
-	LIMIT_POINTER_HOPS = 16,	 /* compression pointers in one name */
-	LIMIT_CHAIN = 12,		 /* CNAME and DNAME steps from the question to the address */
-	LIMIT_ANSWER_ADDRESSES = 256,	 /* addresses kept of one answer */
+	LIMIT_QUERY_BYTES = 4096,      /* larger queries: FORMERR */
+	LIMIT_MESSAGE_BYTES = 65535,   /* an answer over TCP (RFC 1035, 4.2.2) */
+	LIMIT_UDP_ANSWER_BYTES = 1232, /* what we send or accept in one datagram (RFC 9715) */
+	LIMIT_UDP_PLAIN_BYTES = 512,   /* without OPT (RFC 1035, 4.2.1) */
+	LIMIT_MESSAGE_RECORDS = 1024,  /* records in one answer */
+	LIMIT_POINTER_HOPS = 16,       /* compression pointers in one name */
+	LIMIT_CHAIN = 12,              /* CNAME and DNAME steps from the question to the address */
+	LIMIT_ANSWER_ADDRESSES = 256,  /* addresses kept of one answer */
 
 	/* Clients. */
-	LIMIT_QUERIES_UNDER_WAY = 4096,	 /* lives at once; more are answered SERVFAIL */
-	LIMIT_TCP_CLIENTS = 512,	 /* TCP connections at once */
-	LIMIT_TCP_CLIENTS_EACH = 128,	 /* the same, from one address */
+	LIMIT_QUERIES_UNDER_WAY = 4096,     /* lives at once; more are answered SERVFAIL */
+	LIMIT_TCP_CLIENTS = 512,            /* TCP connections at once */
+	LIMIT_TCP_CLIENTS_EACH = 128,       /* the same, from one address */
 	LIMIT_TCP_UNSENT_BYTES = 256 << 10, /* answers that a client does not read */
-	LIMIT_TCP_PIPELINE = 64,	 /* queries under way on one connection */
-	LIMIT_TCP_QUERIES = 10000,	 /* queries on one connection before it is closed */
+	LIMIT_TCP_PIPELINE = 64,            /* queries under way on one connection */
+	LIMIT_TCP_QUERIES = 10000,          /* queries on one connection before it is closed */
 
 	/* Leases. */
-	LIMIT_LEASES = 262144,		 /* in the table */
+	LIMIT_LEASES = 262144,           /* in the table */
 	LIMIT_LEASES_PER_ELEMENT = 1024, /* names behind one (agent, address, protocol, port) */
-	LIMIT_GRANT_PORTS = 256,	 /* ports of one grant, ranges counted out */
-	LIMIT_BATCH_ELEMENTS = 1024,	 /* elements in one transaction */
+	LIMIT_GRANT_PORTS = 256,         /* ports of one grant, ranges counted out */
+	LIMIT_BATCH_ELEMENTS = 1024,     /* elements in one transaction */
 
 	/* The policy file. */
-	LIMIT_POLICY_BYTES = 64 << 20,	 /* one file */
-	LIMIT_POLICY_LINE = 16384,	 /* one line */
-	LIMIT_POLICY_INCLUDES = 64,	 /* files in all */
-	LIMIT_POLICY_FAULTS = 1000,	 /* faults told of one load */
-	LIMIT_GRANTS_PER_HOST = 16,	 /* grants that name the same host */
+	LIMIT_POLICY_BYTES = 64 << 20, /* one file */
+	LIMIT_POLICY_LINE = 16384,     /* one line */
+	LIMIT_POLICY_INCLUDES = 64,    /* files in all */
+	LIMIT_POLICY_FAULTS = 1000,    /* faults told of one load */
+	LIMIT_GRANTS_PER_HOST = 16,    /* grants that name the same host */
 
 	/* The audit log. */
 	LIMIT_AUDIT_QUEUE_BYTES = 4 << 20, /* records waiting for the disk */
-	LIMIT_AUDIT_TEXT_BYTES = 1024,	   /* one text of a record; longer ones are cut */
-	LIMIT_AUDIT_LINE_BYTES = 65536,	   /* one line, written or read back */
-	LIMIT_AUDIT_FILES = 1000,	   /* files of one log that are read together */
+	LIMIT_AUDIT_TEXT_BYTES = 1024,     /* one text of a record; longer ones are cut */
+	LIMIT_AUDIT_LINE_BYTES = 65536,    /* one line, written or read back */
+	LIMIT_AUDIT_FILES = 1000,          /* files of one log that are read together */
 };

@@ -17,6 +17,7 @@ struct loop {
 	uv_timer_t clock;    /* fires at the first deadline of timers */
 	uv_prepare_t before; /* the end of a turn: before the loop sleeps ... */
 	uv_check_t after;    /* ... and after it has served what woke it */
+	uv_idle_t awake; /* runs while tasks are left, so that the loop does not sleep on them */
 	struct heap timers;
 	struct list tasks;
 };
@@ -41,6 +42,7 @@ int loop_new(struct loop **ret_loop)
 	uv_timer_init(&loop->uv, &loop->clock);
 	uv_prepare_init(&loop->uv, &loop->before);
 	uv_check_init(&loop->uv, &loop->after);
+	uv_idle_init(&loop->uv, &loop->awake);
 	loop->clock.data = loop->before.data = loop->after.data = loop;
 	uv_prepare_start(&loop->before, on_before);
 	uv_check_start(&loop->after, on_after);
@@ -55,11 +57,14 @@ void loop_free(struct loop *loop)
 	uv_close((uv_handle_t *)&loop->clock, NULL);
 	uv_close((uv_handle_t *)&loop->before, NULL);
 	uv_close((uv_handle_t *)&loop->after, NULL);
-	uv_run(&loop->uv, UV_RUN_DEFAULT);
+	uv_close((uv_handle_t *)&loop->awake, NULL);
+	/* What was closed needs a turn, or two if it was a signal; what was left open, no number. */
+	for (int turn = 0; turn < 3; turn++)
+		uv_run(&loop->uv, UV_RUN_NOWAIT);
 
 	int r = uv_loop_close(&loop->uv);
 
-	assert(r == 0);
+	assert(r == 0 && heap_first(&loop->timers) == NULL && list_empty(&loop->tasks));
 	(void)r;
 	heap_done(&loop->timers);
 	free(loop);
@@ -135,7 +140,8 @@ static void on_clock(uv_timer_t *clock)
 void loop_timer_start(struct loop *loop, struct loop_timer *timer, uint64_t ms,
 		      void (*fire)(struct loop_timer *timer))
 {
-	uint64_t deadline = uv_now(&loop->uv) + ms;
+	/* Never within this turn: a timer that starts itself anew with 0 must not stop the loop. */
+	uint64_t deadline = uv_now(&loop->uv) + (ms > 0 ? ms : 1);
 
 	timer->loop = loop;
 	timer->fire = fire;
@@ -171,9 +177,20 @@ static void run_tasks(struct loop *loop)
 	}
 }
 
+static void on_awake(uv_idle_t *awake)
+{
+	(void)awake;
+}
+
 static void on_before(uv_prepare_t *before)
 {
-	run_tasks(before->data);
+	struct loop *loop = before->data;
+
+	run_tasks(loop);
+	if (list_empty(&loop->tasks))
+		uv_idle_stop(&loop->awake);
+	else
+		uv_idle_start(&loop->awake, on_awake);
 }
 
 static void on_after(uv_check_t *after)
@@ -230,7 +247,8 @@ int loop_watch_start(struct loop *loop, struct loop_watch *watch, int fd, unsign
 		     void (*ready)(struct loop_watch *watch, unsigned events))
 {
 	struct poll *poll = watch->handle;
-	int wanted = (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0);
+	int wanted =
+		(events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0);
 
 	watch->ready = ready;
 	if (poll == NULL) {
@@ -343,8 +361,8 @@ static void on_tcp(struct loop_watch *watch, unsigned events)
 	struct loop_tcp *tcp = list_owner(watch, struct loop_tcp, watch);
 	uint8_t bytes[16384];
 
-	if (events & LOOP_WRITE && tcp->n_unsent > 0) {
-		int r = send_unsent(tcp);
+	if (events & LOOP_WRITE) {
+		int r = tcp->n_unsent > 0 ? send_unsent(tcp) : 0;
 
 		if (r == 0 && tcp->n_unsent == 0)
 			r = loop_watch_start(tcp->loop, watch, tcp->fd, LOOP_READ, on_tcp);
@@ -400,9 +418,10 @@ struct loop_errand_thread {
 	uv_thread_t thread;
 	uv_mutex_t lock;
 	uv_cond_t given;
-	uv_async_t *finished;	/* apart: libuv closes it later than we forget it */
+	uv_async_t *finished;   /* apart: libuv closes it later than we forget it */
 	struct list todo, done; /* under the lock */
-	bool ending;		/* under the lock */
+	bool ending;            /* under the lock */
+	struct list told;       /* the loop's alone: done, and about to hear of it */
 	char name[16];
 };
 
@@ -433,18 +452,25 @@ static void serve_errands(void *arg)
 static void on_finished(uv_async_t *finished)
 {
 	struct loop_errand_thread *thread = finished->data;
-	struct list done;
-	struct list *node;
 
-	list_init(&done);
 	uv_mutex_lock(&thread->lock);
-	list_move_all(&done, &thread->done);
+	list_move_all(&thread->told, &thread->done);
 	uv_mutex_unlock(&thread->lock);
-	while ((node = list_take(&done)) != NULL) {
+	/* A done() may free the thread, and with it the errands that were to be told after. */
+	while (finished->data != NULL && !list_empty(&thread->told)) {
+		struct list *node = list_take(&thread->told);
 		struct loop_errand *errand = list_owner(node, struct loop_errand, node);
 
 		errand->done(errand);
 	}
+}
+
+static void close_thread(struct loop_errand_thread *thread)
+{
+	thread->finished->data = NULL;
+	uv_close((uv_handle_t *)thread->finished, on_closed);
+	uv_mutex_destroy(&thread->lock);
+	uv_cond_destroy(&thread->given);
 }
 
 int loop_errand_thread_new(struct loop *loop, const char *name,
@@ -459,16 +485,17 @@ int loop_errand_thread_new(struct loop *loop, const char *name,
 	strncpy(thread->name, name, sizeof(thread->name) - 1);
 	list_init(&thread->todo);
 	list_init(&thread->done);
-	uv_mutex_init(&thread->lock);
-	uv_cond_init(&thread->given);
+	list_init(&thread->told);
 	r = uv_async_init(&loop->uv, finished, on_finished);
 	if (r < 0)
 		return r;
 	finished->data = thread;
 	thread->finished = steal_ptr(finished);
+	uv_mutex_init(&thread->lock);
+	uv_cond_init(&thread->given);
 	r = uv_thread_create(&thread->thread, serve_errands, thread);
 	if (r < 0) {
-		uv_close((uv_handle_t *)thread->finished, on_closed);
+		close_thread(thread);
 		return r;
 	}
 	*ret_thread = steal_ptr(thread);
@@ -493,9 +520,7 @@ void loop_errand_thread_free(struct loop_errand_thread *thread)
 	uv_cond_signal(&thread->given);
 	uv_mutex_unlock(&thread->lock);
 	uv_thread_join(&thread->thread);
-	uv_close((uv_handle_t *)thread->finished, on_closed);
-	uv_mutex_destroy(&thread->lock);
-	uv_cond_destroy(&thread->given);
+	close_thread(thread);
 	free(thread);
 }
 
@@ -515,17 +540,18 @@ static void on_signal(uv_signal_t *uv, int signum)
 int loop_signal_start(struct loop *loop, struct loop_signal *signal, int signum,
 		      void (*raised)(struct loop_signal *signal))
 {
-	uv_signal_t *uv = calloc(1, sizeof(*uv));
+	OWN(own_free) uv_signal_t *uv = calloc(1, sizeof(*uv));
+	int r;
 
 	if (uv == NULL)
 		return -ENOMEM;
-	uv_signal_init(&loop->uv, uv);
+	r = uv_signal_init(&loop->uv, uv);
+	if (r < 0)
+		return r;
 	uv->data = signal;
-	signal->handle = uv;
 	signal->raised = raised;
-
-	int r = uv_signal_start(uv, on_signal, signum);
-
+	signal->handle = steal_ptr(uv);
+	r = uv_signal_start(signal->handle, on_signal, signum);
 	if (r < 0)
 		loop_signal_stop(signal);
 	return r;

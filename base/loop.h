@@ -28,7 +28,7 @@ struct loop;
 /* Make a loop. Fails -ENOMEM or what libuv says. */
 int loop_new(struct loop **ret_loop) __attribute__((warn_unused_result));
 
-/* Free @loop; NULL is allowed. Given nothing is open on it any more. */
+/* Free @loop; NULL is allowed. Given nothing is open, running or deferred on it any more. */
 void loop_free(struct loop *loop);
 
 /* Serve @loop until loop_stop(). */
@@ -54,7 +54,8 @@ struct loop_timer {
 };
 
 /*
- * Let @timer call @fire once, @ms milliseconds from this turn of @loop; a running one is set anew.
+ * Let @timer call @fire once, @ms milliseconds (0 is taken as 1) from this turn of @loop; a running
+ * one is set anew.
  *
  * Never  fails: memory for it is set aside as timers are added, or the process ends.
  */

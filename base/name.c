@@ -10,6 +10,7 @@
 int name_read(struct cursor *c, struct name *ret_name)
 {
 	unsigned used = 0, labels = 0;
+	struct name name;
 
 	for (;;) {
 		uint8_t len = cursor_u8(c);
@@ -17,24 +18,28 @@ int name_read(struct cursor *c, struct name *ret_name)
 
 		if (c->broken || len > NAME_LABEL_MAX || used + 1 + len > NAME_WIRE_MAX)
 			return -EBADMSG;
-		ret_name->wire[used++] = len;
+		name.wire[used++] = len;
 		if (len == 0)
 			break;
 		for (unsigned i = 0; i < len; i++)
-			ret_name->wire[used++] = name_lower(label[i]);
+			name.wire[used++] = name_lower(label[i]);
 		labels++;
 	}
-	ret_name->len = (uint8_t)used;
-	ret_name->labels = (uint8_t)labels;
+	name.len = (uint8_t)used;
+	name.labels = (uint8_t)labels;
+	*ret_name = name;
 	return 0;
 }
 
 int name_from_wire(const uint8_t *wire, size_t len, struct name *ret_name)
 {
 	struct cursor c = cursor_over(wire, len);
-	int r = name_read(&c, ret_name);
+	struct name name;
 
-	return r == 0 && cursor_left(&c) > 0 ? -EBADMSG : r;
+	if (name_read(&c, &name) < 0 || cursor_left(&c) > 0)
+		return -EBADMSG;
+	*ret_name = name;
+	return 0;
 }
 
 /* One byte of presentation text; *text moves behind it. Gives the byte, or -EINVAL. */
@@ -156,12 +161,13 @@ bool name_is_below(const struct name *name, const struct name *ancestor)
 
 void name_parent(const struct name *name, struct name *ret_parent)
 {
-	struct name parent = { .labels = (uint8_t)(name->labels - 1) };
+	struct name parent;
 	size_t len;
 
 	assert(name->labels > 0);
 	const uint8_t *suffix = name_suffix(name, 1, &len);
 
+	parent.labels = (uint8_t)(name->labels - 1);
 	parent.len = (uint8_t)len;
 	memcpy(parent.wire, suffix, len);
 	*ret_parent = parent;

@@ -21,7 +21,7 @@ enum {
 };
 
 struct name {
-	uint8_t len;	/* bytes of wire in use, with the root's; never 0 in a valid name */
+	uint8_t len;    /* bytes of wire in use, with the root's; never 0 in a valid name */
 	uint8_t labels; /* without the root's; 0 is the root */
 	uint8_t wire[NAME_WIRE_MAX];
 };

@@ -26,5 +26,15 @@ static inline void own_close(const int *fd)
 	errno = saved;
 }
 
-#define steal_ptr(p) ({ __typeof__(p) stolen_ = (p); (p) = NULL; stolen_; })
-#define steal_fd(fd) ({ int stolen_ = (fd); (fd) = -1; stolen_; })
+#define steal_ptr(p)                         \
+	({                                   \
+		__typeof__(p) stolen_ = (p); \
+		(p) = NULL;                  \
+		stolen_;                     \
+	})
+#define steal_fd(fd)                \
+	({                          \
+		int stolen_ = (fd); \
+		(fd) = -1;          \
+		stolen_;            \
+	})

@@ -19,7 +19,8 @@ int main(int argc, char **argv)
 	unsigned n = 0;
 
 	(void)argc;
-	if (src == NULL || snprintf(dir, sizeof(dir), "%s/tests/fuzz/%.*s.in", src, (int)stem, name) >= (int)sizeof(dir))
+	if (src == NULL || snprintf(dir, sizeof(dir), "%s/tests/fuzz/%.*s.in", src, (int)stem,
+				    name) >= (int)sizeof(dir))
 		return 99;
 	DIR *d = opendir(dir);
 
