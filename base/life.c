@@ -43,6 +43,7 @@ void life_event(struct life *life, unsigned event, int status)
 
 	assert(life->state != LIFE_DEAD && !life->stepping);
 	assert(event < kind->n_events);
+	/* cppcheck-suppress AssignmentIntegerToAddress ; it takes the table for one of integers */
 	life_step_fn *step = kind->states[life->state].on[event];
 	unsigned next = LIFE_DEAD;
 

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: MIT
 # One program for each subject, with cmocka. A test of a folder links that folder and those below.
+EXTRA_DIST += %D%/test.h
 UNIT =
 if HAVE_CMOCKA
-UNIT += %D%/base_test
+UNIT += %D%/address_test %D%/base_test %D%/life_test %D%/loop_test %D%/name_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
 
+%C%_address_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_address_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_life_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_life_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_loop_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_loop_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_name_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_name_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
