@@ -6,10 +6,12 @@ libaudit_a_SOURCES = \
 	%D%/chain.c \
 	%D%/chain.h \
 	%D%/entry.c \
+	%D%/reader.c \
 	%D%/record.c \
 	%D%/record.h \
 	%D%/store.c \
 	%D%/store.h \
 	%D%/tail.c \
 	%D%/tail.h \
+	%D%/verify.c \
 	%D%/writer.c
