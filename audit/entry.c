@@ -150,7 +150,7 @@ int audit_entry_parse(const char *text, size_t len, struct audit_entry *ret_entr
 	struct members members = { NULL, false };
 	const char *prev;
 
-	*ret_entry = (struct audit_entry) { .seq = 0 };
+	*ret_entry = (struct audit_entry){ .seq = 0 };
 	if (len > LIMIT_AUDIT_LINE_BYTES || !is_printable(text, len))
 		return -EBADMSG;
 	members.object = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
@@ -176,5 +176,5 @@ void audit_entry_done(struct audit_entry *entry)
 {
 	json_decref(entry->json);
 	free(entry->addresses);
-	*entry = (struct audit_entry) { .seq = 0 };
+	*entry = (struct audit_entry){ .seq = 0 };
 }

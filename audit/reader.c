@@ -90,7 +90,7 @@ static struct source *add_source(struct audit_reader *reader, const char *path)
 		reader->size = size;
 	}
 	grown = &reader->sources[reader->n_sources];
-	*grown = (struct source) { .path = strdup(path) };
+	*grown = (struct source){ .path = strdup(path) };
 	if (grown->path == NULL)
 		return NULL;
 	reader->n_sources++;
@@ -275,7 +275,7 @@ static int read_line(struct audit_reader *reader, FILE *file)
 static int give_line(struct audit_reader *reader, bool whole, struct audit_line *ret_line)
 {
 	reader->given = true;
-	*ret_line = (struct audit_line) {
+	*ret_line = (struct audit_line){
 		.path = reader->sources[reader->at].path,
 		.number = ++reader->number,
 		.text = reader->text,

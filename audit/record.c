@@ -39,7 +39,7 @@ struct record_stamp record_stamp_now(uint64_t seq)
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (struct record_stamp) {
+	return (struct record_stamp){
 		.seq = seq,
 		.time_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000,
 		.mono_us = (uint64_t)mono.tv_sec * 1000000 + (uint64_t)mono.tv_nsec / 1000,
@@ -134,7 +134,7 @@ size_t record_unpack(const void *packed, struct record_stamp *ret_stamp,
 		at += head->text_bytes[i];
 	}
 	*ret_stamp = head->stamp;
-	*ret_record = (struct audit_record) {
+	*ret_record = (struct audit_record){
 		.action = texts[ACTION],
 		.generation = head->generation,
 		.agent = head->agent.family != 0 ? &head->agent : NULL,

@@ -188,7 +188,7 @@ int store_open(const struct audit_config *config, struct chain_hasher *hasher,
 	struct store *store = ret_store;
 	int r;
 
-	*store = (struct store) {
+	*store = (struct store){
 		.sync = config->sync,
 		.rotate_bytes = config->rotate_bytes,
 		.keep = config->keep,

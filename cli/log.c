@@ -1,18 +1,422 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cli.h"
-
+/* `bailiwick log` and `bailiwick log verify`: the audit log, for people. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "audit/audit.h"
+#include "base/own.h"
+#include "cli/cli.h"
+#include "policy/policy.h"
+
+static const char help[] =
+	"usage: bailiwick log [OPTION ...] [FILE]\n"
+	"       bailiwick log verify [-p POLICY] [FILE]\n"
+	"\n"
+	"Print the audit log FILE and its rotated files, the oldest record first; without FILE,\n"
+	"the log that the policy names. With `verify`, check that no line of it was changed,\n"
+	"removed or moved.\n"
+	"\n"
+	"  -f, --follow         go on, and print records as they are written\n"
+	"      --agent AGENT    only what this address, or one of this network, asked\n"
+	"      --verdict WORD   only allow, deny or error\n"
+	"      --name NAME      only this name and the names below it\n"
+	"      --since WHEN     only from then on: 2026-11-30, \"2026-11-30 12:34:56\" (UTC),\n"
+	"                       or 90s, 5m, 2h, 7d, 1w ago\n"
+	"      --json           print the lines as they are in the file\n"
+	"  -p, --policy POLICY  the policy file that names the log\n"
+	"      --help           print this help\n"
+	"\n"
+	"Exit status: 0, or the chain is whole; 1 if it is broken, or a line is no record; 2 if\n"
+	"the log could not be read.\n";
+
+struct options {
+	const char *policy;
+	bool follow, json;
+	const char *verdict;  /* NULL: any */
+	struct network agent; /* family 0: any */
+	struct name name;     /* len 0: any */
+	int64_t since_ms;
+};
+
+/* How often a log that is followed is looked at. */
+static const struct timespec follow_pause = { .tv_nsec = 200 * 1000 * 1000 };
+
+/*
+ * Printing. The log's bytes are a stranger's, also when they are JSON: nothing
+ * but printable ASCII reaches the terminal.
+ */
+
+/* Print @len bytes at @bytes, then blanks up to @width. */
+static void print_bytes(FILE *out, const char *bytes, size_t len, size_t width)
+{
+	size_t printed = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		uint8_t byte = (uint8_t)bytes[i];
+
+		if (byte >= ' ' && byte <= '~') {
+			putc(byte, out);
+			printed++;
+		} else {
+			fprintf(out, "\\x%02x", byte);
+			printed += 4;
+		}
+	}
+	for (; printed < width; printed++)
+		putc(' ', out);
+}
+
+static void print_text(FILE *out, const char *text, size_t width)
+{
+	if (text == NULL)
+		text = "-";
+	print_bytes(out, text, strlen(text), width);
+	if (width > 0)
+		putc(' ', out);
+}
+
+static void print_addresses(const struct audit_record *record)
+{
+	char text[ADDRESS_TEXT_SIZE];
+
+	for (unsigned i = 0; i < record->n_addresses; i++) {
+		address_print(&record->addresses[i], text);
+		printf("%s%s", i > 0 ? ", " : " -> ", text);
+	}
+}
+
+/* Print @entry as one line: what most have in columns, the rest behind. */
+static void print_entry(const struct audit_entry *entry)
+{
+	const struct audit_record *record = &entry->record;
+	char time_text[AUDIT_TIME_SIZE], agent[ADDRESS_TEXT_SIZE] = "-", name[NAME_TEXT_SIZE] = "-";
+
+	audit_time_print(entry->time_ms, time_text);
+	if (record->agent != NULL)
+		address_print(record->agent, agent);
+	if (record->name != NULL)
+		name_print(record->name, name);
+	printf("%s #%-7" PRIu64 " ", time_text, entry->seq);
+	print_text(stdout, record->verdict, 5);
+	print_text(stdout, record->action, 6);
+	print_text(stdout, agent, 15);
+	print_text(stdout, record->type, 5);
+	print_text(stdout, name, 32);
+	print_text(stdout, record->reason, 0);
+	if (record->grant != NULL) {
+		fputs(" by ", stdout);
+		print_text(stdout, record->grant, 0);
+	}
+	if (record->rcode != NULL) {
+		putchar(' ');
+		print_text(stdout, record->rcode, 0);
+	}
+	print_addresses(record);
+	if (record->timed)
+		printf(" %" PRIu64 ".%03" PRIu64 "ms", record->duration_us / 1000,
+		       record->duration_us % 1000);
+	if (record->detail != NULL) {
+		fputs(": ", stdout);
+		print_text(stdout, record->detail, 0);
+	}
+	putchar('\n');
+}
+
+static bool is_wanted(const struct options *options, const struct audit_entry *entry)
+{
+	const struct audit_record *record = &entry->record;
+
+	if (entry->time_ms < options->since_ms)
+		return false;
+	if (options->verdict != NULL &&
+	    (record->verdict == NULL || strcmp(record->verdict, options->verdict) != 0))
+		return false;
+	if (options->agent.address.family != 0 &&
+	    (record->agent == NULL || !network_contains(&options->agent, record->agent)))
+		return false;
+	if (options->name.len != 0 &&
+	    (record->name == NULL || (!name_equal(record->name, &options->name) &&
+				      !name_is_below(record->name, &options->name))))
+		return false;
+	return strcmp(record->action, "continue") != 0;
+}
+
+/* Print @line if it is wanted. Gives CLI_NO, said so, if it is no record. */
+static int print_line(const struct options *options, const struct audit_line *line)
+{
+	OWN(audit_entry_done) struct audit_entry entry = { .seq = 0 };
+
+	if (!line->whole || audit_entry_parse(line->text, line->len, &entry) < 0) {
+		print_bytes(stderr, line->path, strlen(line->path), 0);
+		fprintf(stderr, ":%" PRIu64 ": this line is no record\n", line->number);
+		return CLI_NO;
+	}
+	if (!is_wanted(options, &entry))
+		return CLI_OK;
+	if (!options->json) {
+		print_entry(&entry);
+		return CLI_OK;
+	}
+	fwrite(line->text, 1, line->len, stdout); /* a record is printable ASCII */
+	putchar('\n');
+	return CLI_OK;
+}
+
+static void own_reader(struct audit_reader **reader)
+{
+	audit_reader_close(*reader);
+}
+
+static int say_error(const struct err *err)
+{
+	fputs("bailiwick log: ", stderr);
+	print_bytes(stderr, err->text, strlen(err->text), 0);
+	putc('\n', stderr);
+	return CLI_ERROR;
+}
+
+static int print_log(const struct options *options, const char *path)
+{
+	OWN(own_reader) struct audit_reader *reader = NULL;
+	struct audit_line line;
+	int status = CLI_OK;
+	struct err err;
+	int r;
+
+	if (audit_reader_open(path, &reader, &err) < 0)
+		return say_error(&err);
+	for (;;) {
+		while ((r = audit_reader_next(reader, !options->follow, &line)) > 0)
+			if (print_line(options, &line) != CLI_OK)
+				status = CLI_NO;
+		if (r < 0) {
+			err_set(&err, r, "%s could not be read: %s", path, strerror(-r));
+			return say_error(&err);
+		}
+		if (!options->follow || fflush(stdout) != 0)
+			return status;
+		nanosleep(&follow_pause, NULL);
+	}
+}
+
+/*
+ * Verifying
+ */
+
+static void print_fault(void *arg, const char *path, uint64_t line, bool told, const char *text)
+{
+	(void)arg;
+	print_bytes(stdout, path, strlen(path), 0);
+	if (line > 0)
+		printf(":%" PRIu64, line);
+	fputs(told ? ": note: " : ": ", stdout);
+	print_bytes(stdout, text, strlen(text), 0);
+	putchar('\n');
+}
+
+static int verify_log(const char *path)
+{
+	struct audit_summary summary;
+	struct err err;
+
+	if (audit_verify(path, print_fault, NULL, &summary, &err) < 0)
+		return say_error(&err);
+	printf("%" PRIu64 " lines, records %" PRIu64 " to %" PRIu64, summary.lines,
+	       summary.first_seq, summary.last_seq);
+	if (summary.missing > 0)
+		printf(", %" PRIu64 " of them not written", summary.missing);
+	if (summary.breaks == 0)
+		puts(": the chain is whole");
+	else
+		printf(": the chain is broken, %" PRIu64 " fault%s\n", summary.breaks,
+		       summary.breaks == 1 ? "" : "s");
+	return summary.breaks == 0 ? CLI_OK : CLI_NO;
+}
+
+/*
+ * Options
+ */
+
+/* Parse @text as so long ago: a number and a unit. False: it is none. */
+static bool parse_ago(const char *text, int64_t now_ms, int64_t *ret_ms)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	char *end;
+	long long count;
+
+	errno = 0;
+	count = strtoll(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || errno != 0 || end[0] == '\0' || end[1] != '\0')
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (units[i].letter == end[0]) {
+			if (count > now_ms / 1000 / units[i].seconds)
+				count = now_ms / 1000 / units[i].seconds;
+			*ret_ms = now_ms - count * units[i].seconds * 1000;
+			return true;
+		}
+	return false;
+}
+
+/* Parse @text as a date, or a date and time, in UTC. False: it is none. */
+static bool parse_date(const char *text, int64_t *ret_ms)
+{
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+					     "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d" };
+	const char *rest = NULL;
+	struct tm tm = { 0 };
+	size_t i;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]) && rest == NULL; i++) {
+		tm = (struct tm){ 0 };
+		rest = strptime(text, forms[i], &tm);
+	}
+	if (rest == NULL)
+		return false;
+	if (rest[0] == '.' && i <= 2) /* behind seconds: as in the log itself */
+		rest += 1 + strspn(rest + 1, "0123456789");
+	if (strcmp(rest, "") != 0 && strcmp(rest, "Z") != 0)
+		return false;
+	*ret_ms = (int64_t)timegm(&tm) * 1000;
+	return true;
+}
+
+static bool parse_since(const char *text, int64_t *ret_ms)
+{
+	return parse_ago(text, (int64_t)time(NULL) * 1000, ret_ms) || parse_date(text, ret_ms);
+}
+
+static bool is_verdict(const char *word)
+{
+	return strcmp(word, "allow") == 0 || strcmp(word, "deny") == 0 ||
+	       strcmp(word, "error") == 0;
+}
+
+enum { OPT_AGENT = 256, OPT_VERDICT, OPT_NAME, OPT_SINCE, OPT_JSON };
+
+/* Take the option @c with @value. False, said so: the value is wrong, or there is no such option. */
+static bool take_option(struct options *options, int c, char *value)
+{
+	const char *wrong = NULL;
+
+	switch (c) {
+	case 'f':
+		options->follow = true;
+		break;
+	case 'p':
+		options->policy = value;
+		break;
+	case OPT_JSON:
+		options->json = true;
+		break;
+	case OPT_AGENT:
+		if (network_parse(value, &options->agent) < 0)
+			wrong = "is no address or network";
+		break;
+	case OPT_VERDICT:
+		options->verdict = value;
+		if (!is_verdict(value))
+			wrong = "is no verdict: allow, deny or error";
+		break;
+	case OPT_NAME:
+		if (name_parse(value, &options->name) < 0)
+			wrong = "is no name";
+		break;
+	case OPT_SINCE:
+		if (!parse_since(value, &options->since_ms))
+			wrong = "is no time or duration";
+		break;
+	default:
+		return false; /* getopt_long() has said why */
+	}
+	if (wrong != NULL) {
+		fputs("bailiwick log: ", stderr);
+		print_bytes(stderr, value, strlen(value), 0);
+		fprintf(stderr, " %s\n", wrong);
+	}
+	return wrong == NULL;
+}
+
+static bool parse_options(int argc, char **argv, struct options *ret_options)
+{
+	static const struct option longs[] = {
+		{ "follow", no_argument, NULL, 'f' },
+		{ "policy", required_argument, NULL, 'p' },
+		{ "agent", required_argument, NULL, OPT_AGENT },
+		{ "verdict", required_argument, NULL, OPT_VERDICT },
+		{ "name", required_argument, NULL, OPT_NAME },
+		{ "since", required_argument, NULL, OPT_SINCE },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "fp:", longs, NULL)) >= 0)
+		if (!take_option(ret_options, c, optarg))
+			return false;
+	if (argc - optind > 1)
+		fputs("bailiwick log: one FILE at a time\n", stderr);
+	return argc - optind <= 1;
+}
+
+static void own_policy(struct policy **policy)
+{
+	policy_unref(*policy);
+}
+
+/* The log that the policy @given names, or NULL, said so. The caller frees it. */
+static char *log_of_policy(const char *given)
+{
+	OWN(own_free) char *path = cli_policy_path(given);
+	OWN(own_policy) struct policy *policy = NULL;
+	struct policy_faults faults = { NULL, 0, 0, 0 };
+	struct err err = { .code = 0 };
+	char *log = NULL;
+	int r;
+
+	if (path == NULL)
+		return NULL;
+	r = policy_load(path, (int64_t)time(NULL), &policy, &faults, &err);
+	policy_faults_done(&faults);
+	if (r == 0 && policy_audit(policy)->log != NULL)
+		log = strdup(policy_audit(policy)->log);
+	else if (r == 0)
+		err_set(&err, -ENOENT, "%s names no log in [audit]; name a FILE", path);
+	else if (r == -EINVAL)
+		err_set(&err, r, "%s has faults; see `bailiwick check`, or name a FILE", path);
+	if (log == NULL)
+		say_error(&err);
+	return log;
+}
 
 static int run_log(int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	fputs("bailiwick log: not built yet\n", stderr);
-	return CLI_ERROR;
+	bool verify = argc > 1 && strcmp(argv[1], "verify") == 0;
+	struct options options = { .policy = NULL };
+	OWN(own_free) char *path = NULL;
+
+	if (verify) {
+		argc--;
+		argv++;
+	}
+	if (!parse_options(argc, argv, &options))
+		return cli_usage(&cli_log);
+	path = optind < argc ? strdup(argv[optind]) : log_of_policy(options.policy);
+	if (path == NULL)
+		return CLI_ERROR;
+	return cli_finish(verify ? verify_log(path) : print_log(&options, path));
 }
 
 const struct cli_command cli_log = {
 	.name = "log",
-	.summary = "",
-	.help = "usage: bailiwick log\n",
+	.summary = "print, follow or verify the audit log",
+	.help = help,
 	.run = run_log,
 };
