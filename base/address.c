@@ -190,6 +190,34 @@ bool network_contains(const struct network *network, const struct address *addre
 	       has_prefix(address->bytes, network->address.bytes, network->prefix);
 }
 
+const char *network_special(const struct network *network)
+{
+	bool is4 = network->address.family == 4;
+	const struct block *blocks = is4 ? blocks4 : blocks6;
+	size_t n = is4 ? sizeof(blocks4) / sizeof(blocks4[0]) : sizeof(blocks6) / sizeof(blocks6[0]);
+	const char *special = address_special(&network->address);
+
+	/* Special as a whole, or with a special block inside. */
+	for (size_t i = 0; i < n && special == NULL; i++)
+		if (blocks[i].what != NULL && blocks[i].prefix >= network->prefix &&
+		    has_prefix(blocks[i].bytes, network->address.bytes, network->prefix))
+			special = blocks[i].what;
+	if (is4 || special != NULL)
+		return special;
+
+	/* One that carries IPv4 addresses, or a part of it: judge what it carries. */
+	const struct block *block = find_block(blocks6, n, network->address.bytes);
+	struct network inner = { .prefix = 0 };
+
+	if (block->what == NULL || block->inside < 0)
+		return NULL;
+	inner.address = address_from_bytes(network->address.bytes + block->inside, 4);
+	inner.prefix = (uint8_t)(network->prefix - block->inside * 8);
+	if (inner.prefix > 32)
+		inner.prefix = 32;
+	return network_special(&inner);
+}
+
 /* Copy what stands before @end of @text into @head, without the brackets of an IPv6 address. */
 static int cut_head(const char *text, const char *end, char head[ADDRESS_TEXT_SIZE])
 {

@@ -2,4 +2,20 @@
 noinst_LIBRARIES += libpolicy.a
 libpolicy_a_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(IDN_CFLAGS) $(PSL_CFLAGS)
 libpolicy_a_SOURCES = \
-	%D%/policy.h
+	%D%/arena.c %D%/arena.h \
+	%D%/compile.c %D%/compile.h \
+	%D%/doh.c %D%/doh.h \
+	%D%/draft.c \
+	%D%/host.c %D%/host.h \
+	%D%/hosts.c %D%/hosts.h \
+	%D%/judge.c \
+	%D%/load.c %D%/load.h \
+	%D%/policy.c %D%/policy.h \
+	%D%/private.h \
+	%D%/read.c %D%/read.h \
+	%D%/review.c \
+	%D%/schema.c %D%/schema.h \
+	%D%/special.c %D%/special.h \
+	%D%/type.c \
+	%D%/utf8.c %D%/utf8.h \
+	%D%/value.c %D%/value.h

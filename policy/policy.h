@@ -149,7 +149,7 @@ struct policy_verdict {
 };
 
 /*
- * Faults and warnings of policy files, in the order in which they were found.
+ * Faults and warnings of policy files, sorted by file and line.
  */
 struct policy_fault {
 	char *file;
@@ -277,6 +277,14 @@ struct policy_key {
 
 /* Key number @i of the schema, in the order of the manual; false behind the last. */
 bool policy_key(size_t i, struct policy_key *ret_key);
+
+/*
+ * Parse @text, a name as a person writes it: in presentation form, or with U-labels.
+ *
+ * Fails  -EINVAL and @err, whose text holds @text.
+ */
+int policy_name_parse(const char *text, struct name *ret_name, struct err *err)
+	__attribute__((warn_unused_result));
 
 /*
  * The number of the DNS type that is written as @text, such as `AAAA` or `TYPE65`; -EINVAL if none.

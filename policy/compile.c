@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/compile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/limits.h"
+#include "policy/doh.h"
+#include "policy/host.h"
+#include "policy/special.h"
+
+/* What a fault of a file is told about: a host of a section. */
+static struct policy_place host_place(const struct draft *draft, const struct host *host)
+{
+	return (struct policy_place){ draft->place.file, host->line };
+}
+
+static bool host_name(const struct host *host, struct name *ret_name)
+{
+	if (host->kind == HOST_LITERAL)
+		return false;
+	ret_name->len = host->len;
+	ret_name->labels = host->labels;
+	memcpy(ret_name->wire, host->wire, host->len);
+	return true;
+}
+
+/* Check that @host is no wider than its grant @d says it may be. */
+static void check_host(struct load *load, const struct draft_allow *d, const struct host *host)
+{
+	struct policy_place place = host_place(&d->draft, host);
+	struct name name;
+
+	if (host->kind == HOST_LITERAL) {
+		const char *special = network_special(&host->network);
+
+		if (host->network.prefix == 0 && !d->wide)
+			load_fault(load, place, "`%s` is every address; this needs `wide = yes`",
+				   host->text);
+		if (special != NULL && !d->allow_private)
+			load_fault(load, place,
+				   "`%s` holds special-purpose addresses (%s); this needs "
+				   "`private = yes`",
+				   host->text, special);
+	} else if (host->kind == HOST_WILDCARD && !d->wide && host_name(host, &name) &&
+		   host_is_public_suffix(&name)) {
+		load_fault(load, place,
+			   name.labels == 0 ? "`%s` is every name; this needs `wide = yes`" :
+					      "`%s` is all below a public suffix; this needs "
+					      "`wide = yes`",
+			   host->text);
+	}
+}
+
+static void add_host(struct load *load, struct policy *policy, const struct draft_allow *d,
+		     const struct host *host, const struct policy_grant *grant)
+{
+	struct policy_place place = host_place(&d->draft, host);
+	struct name name;
+	int r;
+
+	if (!host_name(host, &name))
+		return;
+	r = hosts_add_grant(&policy->hosts, &name, host->kind == HOST_WILDCARD, grant);
+	if (r == -EEXIST)
+		load_warn(load, place, "`%s` is listed twice in this grant", host->text);
+	else if (r == -E2BIG)
+		load_fault(load, place, "`%s` is listed by more than %d grants", host->text,
+			   LIMIT_GRANTS_PER_HOST);
+	else
+		load->no_memory |= r < 0;
+}
+
+/* Gather the hosts of @d that are addresses. */
+static void add_literals(struct load *load, const struct draft_allow *d,
+			 struct policy_grant *grant)
+{
+	const struct host *hosts = d->hosts.items;
+	struct network *literals;
+
+	for (unsigned i = 0; i < d->hosts.n; i++)
+		grant->n_literals += hosts[i].kind == HOST_LITERAL;
+	literals = load_keep(load, grant->n_literals * sizeof(*literals));
+	grant->literals = literals;
+	for (unsigned i = 0; i < d->hosts.n && literals != NULL; i++)
+		if (hosts[i].kind == HOST_LITERAL)
+			*literals++ = hosts[i].network;
+}
+
+static void add_grant(struct load *load, struct policy *policy, const struct draft_allow *d)
+{
+	struct policy_grant *grant = load_keep(load, sizeof(*grant));
+	const struct host *hosts = d->hosts.items;
+
+	if (grant == NULL)
+		return;
+	*grant = (struct policy_grant){
+		.label = d->draft.label,
+		.owner = d->owner,
+		.reason = d->reason,
+		.place = d->draft.place,
+		.ports = d->ports.items,
+		.n_ports = d->ports.n,
+		.types = d->types.items,
+		.n_types = d->types.n,
+		.pins = d->pins.items,
+		.n_pins = d->pins.n,
+		.expires_s = schema_line(&d->draft, "expires") ? d->expires_s : INT64_MAX,
+		.allow_private = d->allow_private,
+		.allow_doh = d->doh,
+	};
+	add_literals(load, d, grant);
+	for (unsigned i = 0; i < d->hosts.n; i++) {
+		check_host(load, d, &hosts[i]);
+		add_host(load, policy, d, &hosts[i], grant);
+	}
+	policy->grants[policy->n_grants++] = grant;
+}
+
+static void add_grants(struct load *load, const struct drafts *drafts, struct policy *policy)
+{
+	policy->grants = load_keep(load, drafts->n_allows * sizeof(*policy->grants));
+	for (unsigned i = 0; i < drafts->n_allows && policy->grants != NULL; i++)
+		add_grant(load, policy, drafts->allows[i]);
+}
+
+static void add_deny(struct load *load, struct policy *policy, const struct draft_deny *d,
+		     uint16_t number)
+{
+	const struct host *hosts = d->hosts.items;
+	struct name name;
+
+	for (unsigned i = 0; i < d->hosts.n; i++) {
+		struct policy_place place = host_place(&d->draft, &hosts[i]);
+		int r;
+
+		if (!host_name(&hosts[i], &name)) {
+			load_fault(load, place,
+				   "`%s` is no name; an address is denied unless a grant lists it",
+				   hosts[i].text);
+			continue;
+		}
+		r = hosts_add_deny(&policy->hosts, &name, hosts[i].kind == HOST_WILDCARD, number);
+		if (r == -EEXIST)
+			load_warn(load, place, "`%s` is denied twice", hosts[i].text);
+		else
+			load->no_memory |= r < 0;
+	}
+}
+
+static void add_denies(struct load *load, const struct drafts *drafts, struct policy *policy)
+{
+	struct policy_deny *denies = load_keep(load, drafts->n_denies * sizeof(*denies));
+
+	policy->denies = denies;
+	if (denies == NULL)
+		return;
+	for (unsigned i = 0; i < drafts->n_denies; i++) {
+		const struct draft_deny *d = drafts->denies[i];
+
+		if (i == UINT16_MAX) {
+			load_fault(load, d->draft.place, "there are more than %u [deny] sections",
+				   UINT16_MAX);
+			return;
+		}
+		denies[i] = (struct policy_deny){ d->draft.label, d->reason, d->draft.place };
+		add_deny(load, policy, d, (uint16_t)(i + 1));
+		policy->n_denies++;
+	}
+}
+
+static int compare_literals(const void *a, const void *b)
+{
+	const struct policy_literal *x = a, *y = b;
+	int bytes = memcmp(x->network.address.bytes, y->network.address.bytes, 16);
+
+	if (x->network.prefix != y->network.prefix)
+		return x->network.prefix > y->network.prefix ? -1 : 1;
+	if (x->network.address.family != y->network.address.family)
+		return x->network.address.family < y->network.address.family ? -1 : 1;
+	if (bytes != 0)
+		return bytes;
+	/* The order of the file. */
+	return x->grants < y->grants ? -1 : x->grants > y->grants;
+}
+
+/*
+ * Join those of the @n sorted @literals, of one grant each, that are the same network, and put
+ * their grants side by side into @grants. Gives how many are left.
+ */
+static unsigned join_literals(struct load *load, struct policy_literal *literals, unsigned n,
+			      const struct policy_grant **grants)
+{
+	struct policy_literal *last = NULL;
+	unsigned joined = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct network network = literals[i].network;
+		const struct policy_grant *grant = *literals[i].grants;
+
+		if (last == NULL || last->network.prefix != network.prefix ||
+		    !address_equal(&last->network.address, &network.address)) {
+			last = &literals[joined++];
+			*last = (struct policy_literal){ network, grants, 0 };
+		} else if (grants[-1] == grant) {
+			load_warn(load, grant->place, "an address is listed twice in this grant");
+			continue;
+		}
+		*grants++ = grant;
+		if (++last->n_grants > LIMIT_GRANTS_PER_HOST)
+			load_fault(load, grant->place,
+				   "an address is listed by more than %d grants",
+				   LIMIT_GRANTS_PER_HOST);
+	}
+	return joined;
+}
+
+/* Make the table of the addresses that grants list. */
+static void add_all_literals(struct load *load, struct policy *policy)
+{
+	const struct policy_grant **grants;
+	struct policy_literal *literals;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < policy->n_grants; i++)
+		n += policy->grants[i]->n_literals;
+	literals = load_keep(load, n * sizeof(*literals));
+	grants = load_keep(load, n * sizeof(*grants));
+	if (literals == NULL || grants == NULL)
+		return;
+	policy->literals = literals;
+	for (unsigned i = 0; i < policy->n_grants; i++)
+		for (unsigned j = 0; j < policy->grants[i]->n_literals; j++)
+			*literals++ = (struct policy_literal){ policy->grants[i]->literals[j],
+							       &policy->grants[i], 1 };
+	literals -= n;
+	if (n > 1)
+		qsort(literals, n, sizeof(*literals), compare_literals);
+	policy->n_literals = join_literals(load, literals, n, grants);
+}
+
+/* True if a query to @upstream would come back to @listen. */
+static bool is_ourselves(const struct endpoint *listen, const struct endpoint *upstream)
+{
+	static const struct address any4 = { .family = 4 }, any6 = { .family = 6 };
+	const char *special = address_special(&upstream->address);
+
+	if (endpoint_equal(listen, upstream))
+		return true;
+	return listen->port == upstream->port && special != NULL &&
+	       strcmp(special, "loopback") == 0 &&
+	       (address_equal(&listen->address, &any4) || address_equal(&listen->address, &any6));
+}
+
+static void set_resolver(struct load *load, const struct draft_resolver *d, struct policy *policy)
+{
+	const struct endpoint *listen = d->listen.items, *upstreams = d->upstreams.items;
+
+	policy->resolver = (struct policy_resolver){
+		.listen = listen,
+		.n_listen = d->listen.n,
+		.upstreams = upstreams,
+		.n_upstreams = d->upstreams.n,
+		.upstream_auto = d->upstreams.n == 0,
+		.ttl_min_s = (uint32_t)d->ttl_min_s,
+		.ttl_max_s = (uint32_t)d->ttl_max_s,
+		.cache_entries = (uint32_t)d->cache_entries,
+	};
+	policy->clients = d->clients.items;
+	policy->n_clients = d->clients.n;
+	policy->clients_place = schema_place(&d->draft, "clients");
+	if (d->ttl_min_s > d->ttl_max_s)
+		load_fault(load, schema_place(&d->draft, "ttl_min"),
+			   "`ttl_min` is longer than `ttl_max`");
+	for (unsigned i = 0; i < d->upstreams.n; i++)
+		for (unsigned j = 0; j < d->listen.n; j++)
+			if (is_ourselves(&listen[j], &upstreams[i]))
+				load_fault(load, schema_place(&d->draft, "upstream"),
+					   "an upstream is an endpoint of `listen`: the resolver "
+					   "would ask itself");
+}
+
+/* Warn of @key of @d if it stands there without an effect, because of @why. */
+static void warn_idle(struct load *load, const struct draft_nftables *d, const char *key,
+		      const char *why)
+{
+	if (schema_line(&d->draft, key) != 0)
+		load_warn(load, schema_place(&d->draft, key), "`%s` has no effect with %s", key,
+			  why);
+}
+
+static void set_nftables(struct load *load, const struct draft_nftables *d, struct policy *policy)
+{
+	/* The order of the words in the schema. */
+	static const enum policy_manage manages[] = { POLICY_MANAGE_NO, POLICY_MANAGE_SETS,
+						      POLICY_MANAGE_CHAINS };
+
+	policy->nftables = (struct policy_nftables){
+		.family = "inet",
+		.table = d->table,
+		.manage = manages[d->manage],
+		.interfaces = d->interfaces.items,
+		.n_interfaces = d->interfaces.n,
+		.pushes = d->pushes.items,
+		.n_pushes = d->pushes.n,
+		.size = (uint32_t)d->size,
+		.grace_s = (uint32_t)d->grace_s,
+	};
+	if (policy->nftables.manage == POLICY_MANAGE_CHAINS) {
+		if (d->interfaces.n == 0)
+			load_fault(load, schema_place(&d->draft, "manage"),
+				   "`manage = chains` needs `interface`: whose traffic is confined");
+		return;
+	}
+	warn_idle(load, d, "interface", "this `manage`; it is for `manage = chains`");
+	if (policy->nftables.manage == POLICY_MANAGE_SETS)
+		return;
+	warn_idle(load, d, "table", "`manage = no`");
+	warn_idle(load, d, "size", "`manage = no`");
+	if (d->pushes.n == 0)
+		warn_idle(load, d, "grace", "`manage = no` and without `push`");
+}
+
+static void set_audit(const struct draft_audit *d, struct policy *policy)
+{
+	policy->audit = (struct policy_audit){
+		.log = d->log,
+		.on_failure = d->on_failure ? POLICY_ON_FAILURE_CONTINUE : POLICY_ON_FAILURE_DENY,
+		.sync = d->sync ? POLICY_SYNC_YES : POLICY_SYNC_NO,
+		.rotate_bytes = d->rotate_bytes,
+		.keep = (uint32_t)d->keep,
+	};
+}
+
+void compile_policy(struct load *load, const struct drafts *drafts, struct policy *policy)
+{
+	if (drafts->policy == NULL || drafts->resolver == NULL || drafts->nftables == NULL ||
+	    drafts->audit == NULL)
+		return;
+	policy->name = drafts->policy->name != NULL ? drafts->policy->name : "";
+	set_resolver(load, drafts->resolver, policy);
+	set_nftables(load, drafts->nftables, policy);
+	set_audit(drafts->audit, policy);
+	if (special_add_all(&policy->hosts) < 0 ||
+	    (!drafts->resolver->doh_permit && doh_add_all(&policy->hosts) < 0)) {
+		load->no_memory = true;
+		return;
+	}
+	add_grants(load, drafts, policy);
+	add_denies(load, drafts, policy);
+	add_all_literals(load, policy);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/hosts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "base/limits.h"
+
+enum {
+	ALLOWED_BELOW = 1,
+	SPECIAL_BELOW = 2,
+	DOH_EXACT = 4,
+	DOH_BELOW = 8,
+	YIELDS = 16,
+};
+
+struct hosts_slot {
+	uint32_t name; /* 1 + where it stands in names; 0: the slot is free */
+	uint32_t tag;  /* the upper half of its hash */
+	uint32_t grants; /* 1 + number of its struct hosts_grants; 0: none */
+	uint16_t deny_exact, deny_wild; /* numbers of [deny] sections; 0: none */
+	uint8_t flags;
+	uint8_t special; /* enum policy_special */
+};
+static_assert(sizeof(struct hosts_slot) == 20, "hosts.h promises that");
+
+struct grant_list {
+	const struct policy_grant **grants;
+	uint32_t n, size;
+};
+
+struct hosts_grants {
+	struct grant_list exact, wild;
+};
+
+/*
+ * The suffixes of a name: where each begins, and its hash, which is made from the one of its
+ * parent and the label before it. Number 0 is the name, the last is the root.
+ */
+struct suffixes {
+	unsigned n;
+	uint8_t at[NAME_LABELS_MAX + 1];
+	uint64_t hash[NAME_LABELS_MAX + 1];
+};
+
+static void split(const struct hosts *hosts, const struct name *name, struct suffixes *s)
+{
+	s->n = 0;
+	for (unsigned at = 0;; at += 1u + name->wire[at]) {
+		s->at[s->n++] = (uint8_t)at;
+		if (name->wire[at] == 0)
+			break;
+	}
+	s->hash[s->n - 1] = hosts->seed;
+	for (unsigned i = s->n - 1; i-- > 0;) {
+		const uint8_t *label = name->wire + s->at[i];
+
+		s->hash[i] = hash_bytes(s->hash[i + 1], label, 1u + *label);
+	}
+}
+
+/* The slot of suffix number @i of @name, or the free one where it would stand. */
+static struct hosts_slot *find_slot(const struct hosts *hosts, const struct name *name,
+				    const struct suffixes *s, unsigned i)
+{
+	uint32_t mask = hosts->n_slots - 1;
+	uint32_t tag = (uint32_t)(s->hash[i] >> 32);
+	size_t len = name->len - (size_t)s->at[i];
+
+	for (uint32_t at = (uint32_t)s->hash[i] & mask;; at = (at + 1) & mask) {
+		struct hosts_slot *slot = &hosts->slots[at];
+
+		if (slot->name == 0)
+			return slot;
+		/* Behind the last of the names there is room for the longest. */
+		if (slot->tag == tag &&
+		    memcmp(hosts->names + slot->name - 1, name->wire + s->at[i], len) == 0)
+			return slot;
+	}
+}
+
+/* The name that stands at @wire, which is good. */
+static void unpack(const uint8_t *wire, struct name *name)
+{
+	unsigned at = 0;
+
+	name->labels = 0;
+	for (; wire[at] != 0; at += 1u + wire[at])
+		name->labels++;
+	name->len = (uint8_t)(at + 1);
+	memcpy(name->wire, wire, name->len);
+}
+
+static int grow_slots(struct hosts *hosts)
+{
+	struct hosts bigger = *hosts;
+	struct suffixes s;
+	struct name name;
+
+	if (hosts->n_slots > UINT32_MAX / 4)
+		return -ENOMEM;
+	bigger.n_slots *= 2;
+	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
+	if (bigger.slots == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < hosts->n_slots; i++) {
+		if (hosts->slots[i].name == 0)
+			continue;
+		unpack(hosts->names + hosts->slots[i].name - 1, &name);
+		split(&bigger, &name, &s);
+		*find_slot(&bigger, &name, &s, 0) = hosts->slots[i];
+	}
+	free(hosts->slots);
+	*hosts = bigger;
+	return 0;
+}
+
+static int grow_names(struct hosts *hosts)
+{
+	size_t size = hosts->names_size * 2;
+	uint8_t *names;
+
+	if (size > UINT32_MAX)
+		return -ENOMEM;
+	names = realloc(hosts->names, size);
+	if (names == NULL)
+		return -ENOMEM;
+	memset(names + hosts->names_size, 0, hosts->names_size);
+	hosts->names = names;
+	hosts->names_size = size;
+	return 0;
+}
+
+/* The slot of suffix number @i of @name, made if there is none. NULL: there is no memory. */
+static struct hosts_slot *make_slot(struct hosts *hosts, const struct name *name,
+				    const struct suffixes *s, unsigned i)
+{
+	struct hosts_slot *slot = find_slot(hosts, name, s, i);
+	size_t len = name->len - (size_t)s->at[i];
+
+	if (slot->name != 0)
+		return slot;
+	if (hosts->n_used >= hosts->n_slots / 10 * 7 && grow_slots(hosts) < 0)
+		return NULL;
+	if (hosts->names_len + len + NAME_WIRE_MAX > hosts->names_size && grow_names(hosts) < 0)
+		return NULL;
+	slot = find_slot(hosts, name, s, i);
+	memcpy(hosts->names + hosts->names_len, name->wire + s->at[i], len);
+	slot->name = (uint32_t)hosts->names_len + 1;
+	slot->tag = (uint32_t)(s->hash[i] >> 32);
+	hosts->names_len += len;
+	hosts->n_used++;
+	return slot;
+}
+
+/* Set @flag in the slots of the suffixes of @name from number @first up to the root. */
+static int mark_ancestors(struct hosts *hosts, const struct name *name, const struct suffixes *s,
+			  unsigned first, uint8_t flag)
+{
+	for (unsigned i = first; i < s->n; i++) {
+		struct hosts_slot *slot = make_slot(hosts, name, s, i);
+
+		if (slot == NULL)
+			return -ENOMEM;
+		if (slot->flags & flag)
+			break; /* and so those above it */
+		slot->flags |= flag;
+	}
+	return 0;
+}
+
+int hosts_init(struct hosts *hosts)
+{
+	enum { SLOTS = 1024, NAMES = 16384 };
+
+	*hosts = (struct hosts){ .n_slots = SLOTS, .names_size = NAMES, .seed = hash_seed() };
+	hosts->slots = calloc(SLOTS, sizeof(*hosts->slots));
+	hosts->names = calloc(NAMES, 1);
+	return hosts->slots != NULL && hosts->names != NULL ? 0 : -ENOMEM;
+}
+
+void hosts_done(struct hosts *hosts)
+{
+	free(hosts->slots);
+	free(hosts->names);
+	free(hosts->grants);
+	arena_done(&hosts->arena);
+	*hosts = (struct hosts){ .n_slots = 0 };
+}
+
+/* The lists of grants of @slot, made if there are none. NULL: there is no memory. */
+static struct hosts_grants *make_grants(struct hosts *hosts, struct hosts_slot *slot)
+{
+	if (slot->grants != 0)
+		return &hosts->grants[slot->grants - 1];
+	if (hosts->n_grants == hosts->grants_size) {
+		uint32_t size = hosts->grants_size ? hosts->grants_size * 2 : 64;
+		struct hosts_grants *grown = reallocarray(hosts->grants, size, sizeof(*grown));
+
+		if (grown == NULL)
+			return NULL;
+		hosts->grants = grown;
+		hosts->grants_size = size;
+	}
+	hosts->grants[hosts->n_grants] = (struct hosts_grants){ .exact = { .n = 0 } };
+	slot->grants = ++hosts->n_grants;
+	return &hosts->grants[slot->grants - 1];
+}
+
+static int add_to_list(struct hosts *hosts, struct grant_list *list,
+		       const struct policy_grant *grant)
+{
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->grants[i] == grant)
+			return -EEXIST;
+	if (list->n == LIMIT_GRANTS_PER_HOST)
+		return -E2BIG;
+	if (list->n == list->size) {
+		uint32_t size = list->size ? list->size * 2 : 1;
+		const struct policy_grant **grown =
+			arena_alloc(&hosts->arena, size * sizeof(*grown));
+
+		if (grown == NULL)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < list->n; i++)
+			grown[i] = list->grants[i];
+		list->grants = grown;
+		list->size = size;
+	}
+	list->grants[list->n++] = grant;
+	return 0;
+}
+
+int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
+		    const struct policy_grant *grant)
+{
+	struct hosts_grants *grants;
+	struct hosts_slot *slot;
+	struct suffixes s;
+	int r;
+
+	split(hosts, name, &s);
+	slot = make_slot(hosts, name, &s, 0);
+	grants = slot != NULL ? make_grants(hosts, slot) : NULL;
+	if (grants == NULL)
+		return -ENOMEM;
+	r = add_to_list(hosts, wildcard ? &grants->wild : &grants->exact, grant);
+	if (r < 0)
+		return r;
+	return mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, ALLOWED_BELOW);
+}
+
+int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t number)
+{
+	struct hosts_slot *slot;
+	struct suffixes s;
+	uint16_t *deny;
+
+	assert(number != 0);
+	split(hosts, name, &s);
+	slot = make_slot(hosts, name, &s, 0);
+	if (slot == NULL)
+		return -ENOMEM;
+	deny = wildcard ? &slot->deny_wild : &slot->deny_exact;
+	if (*deny != 0)
+		return -EEXIST;
+	*deny = number;
+	return 0;
+}
+
+int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_special special,
+		      bool yields)
+{
+	struct hosts_slot *slot;
+	struct suffixes s;
+
+	split(hosts, name, &s);
+	slot = make_slot(hosts, name, &s, 0);
+	if (slot == NULL)
+		return -ENOMEM;
+	slot->special = (uint8_t)special;
+	slot->flags |= yields ? YIELDS : 0;
+	return special != POLICY_SPECIAL_NXDOMAIN ?
+		       mark_ancestors(hosts, name, &s, 1, SPECIAL_BELOW) :
+		       0;
+}
+
+int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
+{
+	struct hosts_slot *slot;
+	struct suffixes s;
+
+	split(hosts, name, &s);
+	slot = make_slot(hosts, name, &s, 0);
+	if (slot == NULL)
+		return -ENOMEM;
+	slot->flags |= below ? DOH_EXACT | DOH_BELOW : DOH_EXACT;
+	return 0;
+}
+
+/* Take up what the slot of a proper suffix, of @labels labels, says. */
+static void match_above(const struct hosts *hosts, const struct hosts_slot *slot, unsigned labels,
+			struct hosts_match *match)
+{
+	const struct grant_list *wild =
+		slot->grants ? &hosts->grants[slot->grants - 1].wild : NULL;
+
+	if (wild != NULL && wild->n > 0) {
+		match->wild = wild->grants;
+		match->n_wild = wild->n;
+		match->wild_labels = labels;
+	}
+	if (slot->deny_wild != 0)
+		match->denied_by = slot->deny_wild;
+	if (slot->flags & DOH_BELOW)
+		match->doh = true;
+}
+
+/* Take up what the slot of the name itself says. */
+static void match_exactly(const struct hosts *hosts, const struct hosts_slot *slot,
+			  struct hosts_match *match)
+{
+	const struct grant_list *exact =
+		slot->grants ? &hosts->grants[slot->grants - 1].exact : NULL;
+
+	if (exact != NULL && exact->n > 0) {
+		match->exact = exact->grants;
+		match->n_exact = exact->n;
+	}
+	if (slot->deny_exact != 0)
+		match->denied_by = slot->deny_exact;
+	if (slot->flags & DOH_EXACT)
+		match->doh = true;
+	match->allowed_below = slot->flags & ALLOWED_BELOW;
+	match->special_below = slot->flags & SPECIAL_BELOW;
+}
+
+struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name)
+{
+	struct hosts_match match = { .exact = NULL };
+	struct suffixes s;
+
+	split(hosts, name, &s);
+	for (unsigned i = s.n; i-- > 0;) {
+		const struct hosts_slot *slot = find_slot(hosts, name, &s, i);
+		unsigned labels = s.n - 1 - i;
+
+		if (slot->name == 0)
+			continue;
+		if (slot->special != POLICY_SPECIAL_NONE) {
+			match.special = (enum policy_special)slot->special;
+			match.special_labels = labels;
+			match.special_yields = slot->flags & YIELDS;
+		}
+		if (i > 0)
+			match_above(hosts, slot, labels, &match);
+		else
+			match_exactly(hosts, slot, &match);
+	}
+	return match;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/name.h"
+#include "policy/arena.h"
+#include "policy/policy.h"
+
+/*
+ * The tree of labels: what is said of names, exactly or as wildcards, by
+ * grants, [deny] sections, and the built-in tables (special.c, doh.c). It is
+ * kept as one hash table of names; a look-up walks over a name's suffixes
+ * from the root's on, once, and takes up all that they say.
+ *
+ * It is made for a million denied names: 20 bytes and the name for each, at
+ * a load of 35 to 70 %.
+ */
+struct hosts_slot;
+struct hosts_grants;
+
+struct hosts {
+	struct hosts_slot *slots;
+	uint32_t n_slots, n_used; /* the first is a power of two */
+	uint8_t *names;		  /* wire forms, one after the other */
+	size_t names_len, names_size;
+	struct hosts_grants *grants;
+	uint32_t n_grants, grants_size;
+	struct arena arena; /* of the lists of grants */
+	uint64_t seed;
+};
+
+/* What the tree says of one name. All zero is nothing. */
+struct hosts_match {
+	const struct policy_grant *const *exact; /* grants that list the name itself */
+	const struct policy_grant *const *wild;	 /* those of the longest wildcard */
+	unsigned n_exact, n_wild;
+	unsigned wild_labels;	     /* of that wildcard, without its `*` */
+	unsigned denied_by;	     /* number of a [deny] section, from 1; 0: none */
+	enum policy_special special; /* of the longest special-use zone that holds the name */
+	unsigned special_labels;
+	bool special_yields; /* to a host that a grant lists inside */
+	bool doh;
+	bool allowed_below; /* a grant lists a name below it, or it is a wildcard's own name */
+	bool special_below; /* a zone that exists lies below it */
+};
+
+/* A table with nothing in it. Fails -ENOMEM. */
+int hosts_init(struct hosts *hosts) __attribute__((warn_unused_result));
+
+/* Free what @hosts holds; an all-zero one is allowed. */
+void hosts_done(struct hosts *hosts);
+
+/*
+ * Say in @hosts that @grant lists @name, or, if it is a @wildcard, all below it.
+ *
+ * Fails  -EEXIST: it did already; -E2BIG: LIMIT_GRANTS_PER_HOST others do; -ENOMEM.
+ */
+int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
+		    const struct policy_grant *grant) __attribute__((warn_unused_result));
+
+/*
+ * Say in @hosts that [deny] section number @number, from 1, lists @name, or all below it.
+ *
+ * Fails  -EEXIST: one does already; -ENOMEM.
+ */
+int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t number)
+	__attribute__((warn_unused_result));
+
+/* Say in @hosts that @name is a special-use zone, which @yields to grants inside. Fails -ENOMEM. */
+int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_special special,
+		      bool yields) __attribute__((warn_unused_result));
+
+/* Say in @hosts that @name, and all @below it, is on the list of DoH names. Fails -ENOMEM. */
+int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
+	__attribute__((warn_unused_result));
+
+/* Look up what @hosts says of @name. Never allocates. */
+struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name);

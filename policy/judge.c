@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one place that says allow. What a name or an address is to the policy
+ * is looked up once (hosts.c); what follows from it is decided here, from top
+ * to bottom, and everything that is not allowed in so many words is denied.
+ */
+#include <assert.h>
+#include <stddef.h>
+#include "policy/private.h"
+
+static const struct policy_place built_in = { "built in", 0 };
+
+/* What is asked of a grant: a type of records, or, if @protocol is not 0, a port. */
+struct ask {
+	int64_t now_s;
+	uint16_t type;
+	uint8_t protocol;
+	uint16_t port;
+	bool need_doh; /* the host is on the built-in list */
+};
+
+static bool has_type(const struct policy_grant *grant, uint16_t type)
+{
+	for (unsigned i = 0; i < grant->n_types; i++)
+		if (grant->types[i] == type)
+			return true;
+	return false;
+}
+
+static bool has_port(const struct policy_grant *grant, uint8_t protocol, uint16_t port)
+{
+	for (unsigned i = 0; i < grant->n_ports; i++)
+		if (grant->ports[i].protocol == protocol && grant->ports[i].from <= port &&
+		    port <= grant->ports[i].to)
+			return true;
+	return false;
+}
+
+static bool has_pin(const struct policy_grant *grant, const struct address *address)
+{
+	for (unsigned i = 0; i < grant->n_pins; i++)
+		if (address_equal(&grant->pins[i], address))
+			return true;
+	return false;
+}
+
+/* Whether @grant allows what is asked; the reason if it does not, GRANTED if it does. */
+static enum policy_reason weigh(const struct policy_grant *grant, const struct ask *ask)
+{
+	if (ask->need_doh && !grant->allow_doh)
+		return POLICY_REASON_DOH;
+	if (ask->now_s >= grant->expires_s)
+		return POLICY_REASON_EXPIRED;
+	if (ask->protocol != 0)
+		return has_port(grant, ask->protocol, ask->port) ? POLICY_REASON_GRANTED :
+								   POLICY_REASON_PORT;
+	return has_type(grant, ask->type) ? POLICY_REASON_GRANTED : POLICY_REASON_TYPE;
+}
+
+/* How far a grant got that denies with @reason: what is said is of the one that got farthest. */
+static unsigned rank(enum policy_reason reason)
+{
+	if (reason == POLICY_REASON_DOH)
+		return 1;
+	return reason == POLICY_REASON_EXPIRED ? 2 : 3;
+}
+
+/* Weigh each of the @n grants that cover the host best: one that allows is enough. */
+static struct policy_verdict weigh_all(const struct policy_grant *const *grants, unsigned n,
+				       const struct ask *ask)
+{
+	struct policy_verdict verdict = { .grants = grants, .n_grants = n };
+
+	for (unsigned i = 0; i < n; i++) {
+		enum policy_reason reason = weigh(grants[i], ask);
+
+		if (reason == POLICY_REASON_GRANTED) {
+			if (verdict.allowing == 0)
+				verdict.place = grants[i]->place;
+			verdict.allowing |= UINT32_C(1) << i;
+		} else if (verdict.allowing == 0 &&
+			   (i == 0 || rank(reason) > rank(verdict.reason))) {
+			verdict.reason = reason;
+			verdict.place = grants[i]->place;
+		}
+	}
+	if (verdict.allowing != 0) {
+		verdict.code = POLICY_ALLOW;
+		verdict.reason = POLICY_REASON_GRANTED;
+	}
+	return verdict;
+}
+
+/* Whether the special-use zone that holds the name decides, whatever grants say. */
+static bool is_special(const struct hosts_match *match)
+{
+	if (match->special == POLICY_SPECIAL_NONE)
+		return false;
+	return !match->special_yields ||
+	       (match->n_exact == 0 &&
+		(match->n_wild == 0 || match->wild_labels < match->special_labels));
+}
+
+static struct policy_verdict deny(enum policy_reason reason, struct policy_place place)
+{
+	return (struct policy_verdict){ .code = POLICY_DENY, .reason = reason, .place = place };
+}
+
+static struct policy_verdict judge_grants(const struct policy *policy,
+					  const struct hosts_match *match, const struct ask *ask)
+{
+	if (match->n_exact > 0)
+		return weigh_all(match->exact, match->n_exact, ask);
+	if (match->denied_by != 0)
+		return deny(POLICY_REASON_DENIED, policy->denies[match->denied_by - 1].place);
+	if (match->n_wild > 0)
+		return weigh_all(match->wild, match->n_wild, ask);
+	return deny(match->allowed_below ? POLICY_REASON_NAME_ABOVE : POLICY_REASON_NOT_LISTED,
+		    policy->place);
+}
+
+/* Whether a denial must be NODATA: NXDOMAIN speaks for all that lies below (RFC 8020). */
+static bool name_exists(const struct hosts_match *match, const struct policy_verdict *verdict)
+{
+	return match->allowed_below || match->special_below ||
+	       verdict->reason == POLICY_REASON_GRANTED || verdict->reason == POLICY_REASON_TYPE ||
+	       verdict->special == POLICY_SPECIAL_EMPTY ||
+	       verdict->special == POLICY_SPECIAL_LOCALHOST;
+}
+
+static struct policy_verdict judge(const struct policy *policy, const struct name *name,
+				   struct ask *ask)
+{
+	struct hosts_match match = hosts_find(&policy->hosts, name);
+	struct policy_verdict verdict;
+
+	if (is_special(&match)) {
+		verdict = deny(POLICY_REASON_SPECIAL, built_in);
+		verdict.special = match.special;
+	} else {
+		ask->need_doh = match.doh;
+		verdict = judge_grants(policy, &match, ask);
+		/* Without a grant that could override the list, it is the list that denies. */
+		if (match.doh && verdict.n_grants == 0)
+			verdict = deny(POLICY_REASON_DOH, built_in);
+	}
+	verdict.exists = name_exists(&match, &verdict);
+	return verdict;
+}
+
+const struct policy_agent *policy_agent_find(const struct policy *policy,
+					     const struct address *client)
+{
+	for (unsigned i = 0; i < policy->n_clients; i++)
+		if (network_contains(&policy->clients[i], client))
+			return &policy->agent;
+	return NULL;
+}
+
+struct policy_verdict policy_judge_stranger(const struct policy *policy)
+{
+	return deny(POLICY_REASON_CLIENT, policy->clients_place);
+}
+
+struct policy_verdict policy_judge_name(const struct policy *policy,
+					const struct policy_agent *agent, const struct name *name,
+					uint16_t type, int64_t now_s)
+{
+	struct ask ask = { .now_s = now_s, .type = type };
+
+	assert(agent != NULL);
+	return judge(policy, name, &ask);
+}
+
+struct policy_verdict policy_judge_target(const struct policy *policy,
+					  const struct policy_verdict *asked,
+					  const struct name *target)
+{
+	struct policy_verdict verdict = *asked;
+	struct hosts_match match = hosts_find(&policy->hosts, target);
+
+	assert(asked->code == POLICY_ALLOW);
+	if (!match.doh)
+		return verdict;
+	for (unsigned i = 0; i < asked->n_grants; i++)
+		if ((asked->allowing & UINT32_C(1) << i) && !asked->grants[i]->allow_doh)
+			verdict.allowing &= ~(UINT32_C(1) << i);
+	if (verdict.allowing == 0) {
+		verdict.code = POLICY_DENY;
+		verdict.reason = POLICY_REASON_DOH;
+	}
+	return verdict;
+}
+
+struct policy_verdict policy_judge_address(const struct policy *policy,
+					   const struct policy_verdict *asked,
+					   const struct address *address)
+{
+	struct policy_verdict verdict = *asked;
+
+	(void)policy;
+	assert(asked->code == POLICY_ALLOW);
+	if (address_special(address) == NULL)
+		return verdict;
+	for (unsigned i = 0; i < asked->n_grants; i++)
+		if (!asked->grants[i]->allow_private && !has_pin(asked->grants[i], address))
+			verdict.allowing &= ~(UINT32_C(1) << i);
+	if (verdict.allowing == 0) {
+		verdict.code = POLICY_DENY;
+		verdict.reason = POLICY_REASON_PRIVATE;
+	}
+	return verdict;
+}
+
+/* The grants that list @address in the longest prefix. */
+static struct policy_verdict judge_literal(const struct policy *policy,
+					   const struct address *address, const struct ask *ask)
+{
+	struct policy_verdict verdict = deny(POLICY_REASON_NO_LEASE, policy->place);
+
+	for (unsigned i = 0; i < policy->n_literals; i++) {
+		const struct policy_literal *literal = &policy->literals[i];
+
+		if (!network_contains(&literal->network, address))
+			continue;
+		verdict = weigh_all(literal->grants, literal->n_grants, ask);
+		if (verdict.code == POLICY_ALLOW)
+			verdict.reason = POLICY_REASON_LITERAL;
+		break;
+	}
+	return verdict;
+}
+
+struct policy_verdict policy_judge_connect(const struct policy *policy,
+					   const struct policy_agent *agent,
+					   const struct name *name, const struct address *address,
+					   uint8_t protocol, uint16_t port, int64_t now_s)
+{
+	struct ask ask = { .now_s = now_s, .protocol = protocol, .port = port };
+
+	assert(agent != NULL && protocol != 0 && (name != NULL || address != NULL));
+	return name != NULL ? judge(policy, name, &ask) : judge_literal(policy, address, &ask);
+}
+
+const struct policy_grant *policy_verdict_grant(const struct policy_verdict *verdict)
+{
+	for (unsigned i = 0; i < verdict->n_grants; i++)
+		if (verdict->allowing & UINT32_C(1) << i)
+			return verdict->grants[i];
+	return NULL;
+}
+
+static const struct {
+	const char *word, *sentence;
+} reasons[] = {
+#define X(name, word, sentence) [POLICY_REASON_##name] = { word, sentence },
+	POLICY_REASONS(X)
+#undef X
+};
+
+const char *policy_reason_word(enum policy_reason reason)
+{
+	return reasons[reason].word;
+}
+
+const char *policy_reason_sentence(enum policy_reason reason)
+{
+	return reasons[reason].sentence;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdatomic.h>
+#include "policy/arena.h"
+#include "policy/hosts.h"
+#include "policy/policy.h"
+
+/* What is behind struct policy. It never changes once policy_load() has given it. */
+
+/* A client may ask. There is one kind of them, and it has every grant. */
+struct policy_agent {
+	char nothing;
+};
+
+struct policy_deny {
+	const char *label, *reason; /* the reason may be NULL */
+	struct policy_place place;
+};
+
+/* A network that grants list as a host, and those grants. */
+struct policy_literal {
+	struct network network;
+	const struct policy_grant **grants;
+	unsigned n_grants;
+};
+
+struct policy {
+	atomic_uint refs;
+	struct arena arena; /* all that is not in hosts */
+	struct policy_place place; /* of the file as a whole */
+	const char *name;
+	struct policy_resolver resolver;
+	struct policy_nftables nftables;
+	struct policy_audit audit;
+	struct policy_agent agent;
+	const struct network *clients;
+	unsigned n_clients;
+	struct policy_place clients_place;
+	const struct policy_grant **grants;
+	const struct policy_deny *denies;
+	const struct policy_literal *literals; /* the longest prefix first */
+	unsigned n_grants, n_denies, n_literals;
+	struct hosts hosts;
+};

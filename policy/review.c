@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Warnings: what is good, and yet not what its writer may have meant, or reviewed lately. */
+#include <string.h>
+#include "policy/compile.h"
+#include "policy/host.h"
+
+enum { DAY = 86400, SOON_DAYS = 14 };
+
+static void review_dates(struct load *load, const struct draft_allow *d, uint64_t review_every_s)
+{
+	struct policy_place expires = schema_place(&d->draft, "expires");
+	struct policy_place reviewed = schema_place(&d->draft, "reviewed");
+	int64_t now_s = load->now_s;
+
+	if (schema_line(&d->draft, "expires") == 0)
+		(void)expires;
+	else if (d->expires_s <= now_s)
+		load_warn(load, expires, "the grant `%s` has expired", d->draft.label);
+	else if (d->expires_s - now_s <= SOON_DAYS * DAY)
+		load_warn(load, expires, "the grant `%s` expires within %d days", d->draft.label,
+			  SOON_DAYS);
+	if (schema_line(&d->draft, "reviewed") == 0)
+		load_warn(load, reviewed, "the grant `%s` has never been `reviewed`",
+			  d->draft.label);
+	else if (d->reviewed_s > now_s)
+		load_warn(load, reviewed, "the review of the grant `%s` lies in the future",
+			  d->draft.label);
+	else if (now_s - d->reviewed_s > (int64_t)review_every_s)
+		load_warn(load, reviewed,
+			  "the grant `%s` was reviewed more than %llu days ago", d->draft.label,
+			  (unsigned long long)(review_every_s / DAY));
+}
+
+/* Why the host @name of @d can never be reached by it; NULL if it can. */
+static const char *why_never(const struct policy *policy, const struct draft_allow *d,
+			     const struct name *name, bool wildcard)
+{
+	struct hosts_match match = hosts_find(&policy->hosts, name);
+	/* Below any name, a label that nobody lists stands for all the others. */
+	static const uint8_t unlikely[] = { 8, 0, '*', 0, '*', 0, '*', 0, '*' };
+	struct name below;
+
+	if (match.special != POLICY_SPECIAL_NONE && !match.special_yields)
+		return "special-use names are answered here";
+	if (match.doh && !d->doh)
+		return "it is on the built-in list of DoH names, and the grant does not say "
+		       "`doh = yes`";
+	if (!wildcard || name->len + sizeof(unlikely) > NAME_WIRE_MAX)
+		return NULL;
+	memcpy(below.wire, unlikely, sizeof(unlikely));
+	memcpy(below.wire + sizeof(unlikely), name->wire, name->len);
+	below.len = (uint8_t)(name->len + sizeof(unlikely));
+	below.labels = (uint8_t)(name->labels + 1);
+	match = hosts_find(&policy->hosts, &below);
+	return match.denied_by ? "a [deny] section denies all below it" : NULL;
+}
+
+static bool unpack(const struct host *host, struct name *ret_name)
+{
+	if (host->kind == HOST_LITERAL)
+		return false;
+	ret_name->len = host->len;
+	ret_name->labels = host->labels;
+	memcpy(ret_name->wire, host->wire, host->len);
+	return true;
+}
+
+static void review_host(struct load *load, const struct policy *policy,
+			const struct draft_allow *d, const struct host *host)
+{
+	struct policy_place place = { d->draft.place.file, host->line };
+	bool wildcard = host->kind == HOST_WILDCARD;
+	struct name name;
+	const char *why;
+
+	if (!unpack(host, &name))
+		return;
+	if (wildcard && d->wide && host_is_public_suffix(&name))
+		load_warn(load, place, "`%s` is as wide as a public suffix; anyone may own names "
+				       "below it",
+			  host->text);
+	/* The name of a DoH service does not stand in the way of the wildcard's other names. */
+	why = why_never(policy, d, &name, wildcard);
+	if (why != NULL)
+		load_warn(load, place, "`%s` can never match: %s", host->text, why);
+}
+
+static void review_grant(struct load *load, const struct policy *policy,
+			 const struct draft_allow *d)
+{
+	const struct host *hosts = d->hosts.items;
+	bool any_name = false;
+
+	for (unsigned i = 0; i < d->hosts.n; i++) {
+		any_name |= hosts[i].kind != HOST_LITERAL;
+		review_host(load, policy, d, &hosts[i]);
+	}
+	if (!any_name && d->hosts.n > 0 && d->pins.n > 0)
+		load_warn(load, schema_place(&d->draft, "address"),
+			  "`address` has no effect: the grant `%s` lists no name",
+			  d->draft.label);
+}
+
+/* Warn of names of the [deny] section @d that a grant lists, which beats it. */
+static void review_deny(struct load *load, const struct policy *policy, const struct draft_deny *d)
+{
+	const struct host *hosts = d->hosts.items;
+	struct hosts_match match;
+	struct name name;
+
+	for (unsigned i = 0; i < d->hosts.n; i++) {
+		struct policy_place place = { d->draft.place.file, hosts[i].line };
+
+		if (hosts[i].kind != HOST_NAME || !unpack(&hosts[i], &name))
+			continue;
+		match = hosts_find(&policy->hosts, &name);
+		if (match.n_exact > 0)
+			load_warn(load, place,
+				  "`%s` is not denied: the grant `%s` lists it as a host",
+				  hosts[i].text, match.exact[0]->label);
+	}
+}
+
+void review_policy(struct load *load, const struct drafts *drafts, const struct policy *policy)
+{
+	if (drafts->policy->owner == NULL)
+		load_warn(load, drafts->policy->draft.place, "[policy] names no `owner`");
+	for (unsigned i = 0; i < drafts->n_allows; i++) {
+		review_dates(load, drafts->allows[i], drafts->policy->review_every_s);
+		review_grant(load, policy, drafts->allows[i]);
+	}
+	for (unsigned i = 0; i < drafts->n_denies; i++)
+		review_deny(load, policy, drafts->denies[i]);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/schema.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+#include "policy/value.h"
+
+#define MINUTE 60u
+#define HOUR   (60u * MINUTE)
+#define DAY    (24u * HOUR)
+
+#define COUNT(keys) (sizeof(keys) / sizeof((keys)[0]))
+
+static const struct schema_key policy_keys[] = {
+	{ "name", VALUE_TEXT, .field = offsetof(struct draft_policy, name),
+	  .help = "What this policy is called in the log." },
+	{ "owner", VALUE_TEXT, .field = offsetof(struct draft_policy, owner),
+	  .help = "Who answers for the policy as a whole." },
+	{ "include", VALUE_FILES,
+	  .help = "Further files to read, relative to the file that names them." },
+	{ "review_every", VALUE_DURATION, .min = DAY, .max = 3650 * DAY, .value = "30d",
+	  .field = offsetof(struct draft_policy, review_every_s),
+	  .help = "How old a grant's review may be before check warns." },
+};
+
+static const struct schema_key allow_keys[] = {
+	{ "owner", VALUE_TEXT, .field = offsetof(struct draft_allow, owner), .required = true,
+	  .help = "Who answers for this grant." },
+	{ "reason", VALUE_TEXT, .field = offsetof(struct draft_allow, reason), .required = true,
+	  .help = "Why the agent needs it." },
+	{ "host", VALUE_HOSTS, .field = offsetof(struct draft_allow, hosts), .required = true,
+	  .help = "What may be reached: names, wildcards, addresses and networks." },
+	{ "port", VALUE_PORTS, .value = "443", .field = offsetof(struct draft_allow, ports),
+	  .help = "Ports that are opened: NUMBER or FROM-TO, each with /tcp (the default) or /udp." },
+	{ "type", VALUE_TYPES, .value = "A AAAA", .field = offsetof(struct draft_allow, types),
+	  .help = "Record types that are answered: A, AAAA." },
+	{ "expires", VALUE_DATE, .field = offsetof(struct draft_allow, expires_s),
+	  .help = "The day, from its midnight UTC, on which the grant has ended." },
+	{ "reviewed", VALUE_DATE, .field = offsetof(struct draft_allow, reviewed_s),
+	  .help = "The day of the last review." },
+	{ "address", VALUE_ADDRESSES, .field = offsetof(struct draft_allow, pins),
+	  .help = "Pins: the addresses that are answered; no upstream is asked." },
+	{ "private", VALUE_WORD, "no yes", .value = "no",
+	  .field = offsetof(struct draft_allow, allow_private),
+	  .help = "Whether special-purpose addresses may be answered and reached." },
+	{ "wide", VALUE_WORD, "no yes", .value = "no", .field = offsetof(struct draft_allow, wide),
+	  .help = "Whether a host may be everything, or all below a public suffix." },
+	{ "doh", VALUE_WORD, "no yes", .value = "no", .field = offsetof(struct draft_allow, doh),
+	  .help = "Whether a host may be on the built-in list of DoH names." },
+};
+
+static const struct schema_key deny_keys[] = {
+	{ "host", VALUE_HOSTS, .field = offsetof(struct draft_deny, hosts), .required = true,
+	  .help = "Names and wildcards that no wildcard of a grant covers." },
+	{ "reason", VALUE_TEXT, .field = offsetof(struct draft_deny, reason),
+	  .help = "Why they are denied." },
+};
+
+static const struct schema_key resolver_keys[] = {
+	{ "listen", VALUE_ENDPOINTS, .value = "127.0.0.1:53 [::1]:53",
+	  .field = offsetof(struct draft_resolver, listen),
+	  .help = "Where DNS queries are taken, over UDP and TCP; port 53 if unsaid." },
+	{ "clients", VALUE_NETWORKS, .value = "127.0.0.0/8 ::1",
+	  .field = offsetof(struct draft_resolver, clients),
+	  .help = "Who may ask. Everyone else is refused." },
+	{ "upstream", VALUE_UPSTREAMS, .value = "auto",
+	  .field = offsetof(struct draft_resolver, upstreams),
+	  .help = "Resolvers that are asked, in order; or auto: those of /etc/resolv.conf." },
+	{ "doh", VALUE_WORD, "block permit", .value = "block",
+	  .field = offsetof(struct draft_resolver, doh_permit),
+	  .help = "Whether the built-in list of DoH names is denied." },
+	{ "ttl_min", VALUE_DURATION, .min = 0, .max = DAY, .value = "5s",
+	  .field = offsetof(struct draft_resolver, ttl_min_s),
+	  .help = "A shorter TTL is answered as this, so that a lease can be used." },
+	{ "ttl_max", VALUE_DURATION, .min = 1, .max = 7 * DAY, .value = "1h",
+	  .field = offsetof(struct draft_resolver, ttl_max_s),
+	  .help = "A longer TTL is answered as this." },
+	{ "cache", VALUE_COUNT, .min = 0, .max = 10000000, .value = "10000",
+	  .field = offsetof(struct draft_resolver, cache_entries),
+	  .help = "Answers that are kept; 0 keeps none." },
+};
+
+static const struct schema_key nftables_keys[] = {
+	{ "table", VALUE_TABLE, .value = "inet bailiwick",
+	  .field = offsetof(struct draft_nftables, table),
+	  .help = "The table, of family inet, that holds our sets." },
+	{ "manage", VALUE_WORD, "no sets chains", .value = "sets",
+	  .field = offsetof(struct draft_nftables, manage),
+	  .help = "What is kept there: nothing, the sets, or the gateway's chains too." },
+	{ "interface", VALUE_INTERFACES, .field = offsetof(struct draft_nftables, interfaces),
+	  .help = "Interfaces whose traffic is confined; needed with manage = chains." },
+	{ "push", VALUE_PUSHES, .field = offsetof(struct draft_nftables, pushes),
+	  .help = "Sets of other owners that get the leases too: FAMILY TABLE SET, one a line." },
+	{ "size", VALUE_COUNT, .min = 1, .max = 1u << 24, .value = "65536",
+	  .field = offsetof(struct draft_nftables, size),
+	  .help = "Elements that each of our sets can hold." },
+	{ "grace", VALUE_DURATION, .min = 0, .max = DAY, .value = "60s",
+	  .field = offsetof(struct draft_nftables, grace_s),
+	  .help = "How long a lease outlives the TTL that was answered." },
+};
+
+static const struct schema_key audit_keys[] = {
+	{ "log", VALUE_PATH, .field = offsetof(struct draft_audit, log),
+	  .help = "The log file; without it there is no log." },
+	{ "on_failure", VALUE_WORD, "deny continue", .value = "deny",
+	  .field = offsetof(struct draft_audit, on_failure),
+	  .help = "What happens while the log cannot be written." },
+	{ "sync", VALUE_WORD, "no yes", .value = "no", .field = offsetof(struct draft_audit, sync),
+	  .help = "Whether every batch of records is forced to the disk." },
+	{ "rotate", VALUE_SIZE, .min = 0, .max = (uint64_t)1 << 40, .value = "0",
+	  .field = offsetof(struct draft_audit, rotate_bytes),
+	  .help = "Size at which the log is renamed and begun anew; 0 is never." },
+	{ "keep", VALUE_COUNT, .min = 1, .max = 10000, .value = "10",
+	  .field = offsetof(struct draft_audit, keep),
+	  .help = "Renamed logs that are kept." },
+};
+
+static const struct schema_section sections[] = {
+	{ "policy", false, sizeof(struct draft_policy), policy_keys, COUNT(policy_keys) },
+	{ "allow", true, sizeof(struct draft_allow), allow_keys, COUNT(allow_keys) },
+	{ "deny", true, sizeof(struct draft_deny), deny_keys, COUNT(deny_keys) },
+	{ "resolver", false, sizeof(struct draft_resolver), resolver_keys, COUNT(resolver_keys) },
+	{ "nftables", false, sizeof(struct draft_nftables), nftables_keys, COUNT(nftables_keys) },
+	{ "audit", false, sizeof(struct draft_audit), audit_keys, COUNT(audit_keys) },
+};
+
+enum { N_SECTIONS = COUNT(sections) };
+
+static_assert(COUNT(allow_keys) <= SCHEMA_KEYS_MAX, "struct draft has no line for each key");
+
+const struct schema_section *schema_section_find(const char *name)
+{
+	for (size_t i = 0; i < N_SECTIONS; i++)
+		if (strcmp(sections[i].name, name) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+const struct schema_key *schema_key_find(const struct schema_section *section, const char *key)
+{
+	for (unsigned i = 0; i < section->n_keys; i++)
+		if (strcmp(section->keys[i].key, key) == 0)
+			return &section->keys[i];
+	return NULL;
+}
+
+/* How many insertions, deletions and changes turn @a into @b, of which 49 bytes at most count. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+	enum { MAX = 49 };
+	size_t n = strnlen(b, MAX);
+	unsigned row[MAX + 1];
+
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 0; i < MAX && a[i] != '\0'; i++) {
+		unsigned corner = row[0];
+
+		row[0] = i + 1;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned best = corner + (a[i] != b[j - 1]);
+
+			corner = row[j];
+			best = corner + 1 < best ? corner + 1 : best;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[n];
+}
+
+const char *schema_section_nearest(const char *name)
+{
+	const char *nearest = NULL;
+	unsigned least = UINT32_MAX;
+
+	for (size_t i = 0; i < N_SECTIONS; i++) {
+		unsigned distance = edit_distance(name, sections[i].name);
+
+		if (distance < least) {
+			least = distance;
+			nearest = sections[i].name;
+		}
+	}
+	return nearest;
+}
+
+const char *schema_key_nearest(const struct schema_section *section, const char *key)
+{
+	const char *nearest = NULL;
+	unsigned least = UINT32_MAX;
+
+	for (unsigned i = 0; i < section->n_keys; i++) {
+		unsigned distance = edit_distance(key, section->keys[i].key);
+
+		if (distance < least) {
+			least = distance;
+			nearest = section->keys[i].key;
+		}
+	}
+	return nearest;
+}
+
+unsigned schema_line(const struct draft *draft, const char *key)
+{
+	const struct schema_key *row = schema_key_find(draft->schema, key);
+
+	assert(row != NULL);
+	return draft->lines[row - draft->schema->keys];
+}
+
+struct policy_place schema_place(const struct draft *draft, const char *key)
+{
+	unsigned line = schema_line(draft, key);
+
+	return (struct policy_place){ draft->place.file, line ? line : draft->place.line };
+}
+
+bool policy_key(size_t i, struct policy_key *ret_key)
+{
+	for (size_t s = 0; s < N_SECTIONS; s++) {
+		const struct schema_section *section = &sections[s];
+
+		if (i < section->n_keys) {
+			const struct schema_key *row = &section->keys[i];
+
+			*ret_key = (struct policy_key){
+				.section = section->name,
+				.key = row->key,
+				.type = row->type == VALUE_WORD ? row->words :
+								  value_type_words(row->type),
+				.value = row->value != NULL ? row->value : "",
+				.help = row->help,
+				.required = row->required,
+			};
+			return true;
+		}
+		i -= section->n_keys;
+	}
+	return false;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "policy/policy.h"
+
+/*
+ * Every section and key of the policy file, once. From these rows come the
+ * parser, the defaults, what `bailiwick check --keys` and the manual list,
+ * and the test that the examples name every key.
+ */
+
+/* What a value is; value.c has a row for each, with the type of its field. */
+enum value_type {
+	VALUE_TEXT,	  /* const char *: all lines, joined by blanks */
+	VALUE_PATH,	  /* const char *: absolute */
+	VALUE_FILES,	  /* no field: read.c has followed them */
+	VALUE_WORD,	  /* uint64_t: its place among the words of the row */
+	VALUE_COUNT,	  /* uint64_t */
+	VALUE_DURATION,	  /* uint64_t: seconds */
+	VALUE_SIZE,	  /* uint64_t: bytes */
+	VALUE_DATE,	  /* int64_t: Unix time of its midnight, UTC */
+	VALUE_HOSTS,	  /* struct value_list of struct host */
+	VALUE_PORTS,	  /* struct value_list of struct policy_port, sorted, without overlaps */
+	VALUE_TYPES,	  /* struct value_list of uint16_t */
+	VALUE_ADDRESSES,  /* struct value_list of struct address */
+	VALUE_NETWORKS,	  /* struct value_list of struct network */
+	VALUE_ENDPOINTS,  /* struct value_list of struct endpoint */
+	VALUE_UPSTREAMS,  /* struct value_list of struct endpoint; without items: automatic */
+	VALUE_TABLE,	  /* const char *: the table's name; its family is inet */
+	VALUE_INTERFACES, /* struct value_list of const char * */
+	VALUE_PUSHES,	  /* struct value_list of struct policy_push */
+	N_VALUE_TYPES,
+};
+
+/* Items that lie in the arena of the policy; those of VALUE_HOSTS in that of the load. */
+struct value_list {
+	void *items;
+	unsigned n;
+};
+
+struct schema_key {
+	const char *key;
+	enum value_type type;
+	const char *words;   /* VALUE_WORD: what it may be, separated by blanks */
+	uint64_t min, max;   /* VALUE_COUNT, _DURATION and _SIZE */
+	const char *value;   /* the default, as it would be written; NULL: the field stays zero */
+	size_t field;	     /* where in the section's draft the value goes */
+	bool required;
+	const char *help;
+};
+
+struct schema_section {
+	const char *name;
+	bool labelled; /* [NAME LABEL], as many as one likes; else [NAME], once */
+	size_t size;   /* of its draft */
+	const struct schema_key *keys;
+	unsigned n_keys;
+};
+
+enum { SCHEMA_KEYS_MAX = 16 }; /* of one section */
+
+/*
+ * The drafts: a section with its values typed, before they are checked against each other. Each
+ * begins with a struct draft.
+ */
+struct draft {
+	const struct schema_section *schema;
+	const char *label;
+	struct policy_place place;
+	unsigned lines[SCHEMA_KEYS_MAX]; /* where each key stands; 0: nowhere, it has its default */
+};
+
+struct draft_policy {
+	struct draft draft;
+	const char *name, *owner;
+	uint64_t review_every_s;
+};
+
+struct draft_allow {
+	struct draft draft;
+	const char *owner, *reason;
+	struct value_list hosts, ports, types, pins;
+	int64_t expires_s, reviewed_s;
+	uint64_t allow_private, wide, doh;
+};
+
+struct draft_deny {
+	struct draft draft;
+	const char *reason;
+	struct value_list hosts;
+};
+
+struct draft_resolver {
+	struct draft draft;
+	struct value_list listen, clients, upstreams;
+	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries;
+};
+
+struct draft_nftables {
+	struct draft draft;
+	const char *table;
+	uint64_t manage, size, grace_s;
+	struct value_list interfaces, pushes;
+};
+
+struct draft_audit {
+	struct draft draft;
+	const char *log;
+	uint64_t on_failure, sync, rotate_bytes, keep;
+};
+
+/* The section called @name; NULL if there is none. */
+const struct schema_section *schema_section_find(const char *name);
+
+/* The row of @key in @section; NULL if there is none. */
+const struct schema_key *schema_key_find(const struct schema_section *section, const char *key);
+
+/* The name of a section that is nearest to @name, by edit distance. */
+const char *schema_section_nearest(const char *name);
+
+/* The key of @section that is nearest to @key, by edit distance. */
+const char *schema_key_nearest(const struct schema_section *section, const char *key);
+
+/* The line on which @key, which the schema has, stands in @draft; 0 if it does not. */
+unsigned schema_line(const struct draft *draft, const char *key);
+
+/* The place of @key in @draft, or of its section if it does not stand there. */
+struct policy_place schema_place(const struct draft *draft, const char *key);

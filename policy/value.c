@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/value.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/limits.h"
+#include "policy/host.h"
+
+/* A value under way: the words of it, one by one, each with its line. */
+struct value {
+	struct load *load;
+	const struct schema_key *row;
+	const char *file;
+	struct read_piece *piece;
+	char *rest; /* of the piece */
+	unsigned line; /* of the last word */
+	void *field;
+};
+
+static struct policy_place here(const struct value *v)
+{
+	return (struct policy_place){ v->file, v->line };
+}
+
+/* The next word of @v; NULL behind the last. */
+static const char *next_word(struct value *v)
+{
+	while (v->piece != NULL) {
+		char *word = strtok_r(v->rest, " \t", &v->rest);
+
+		v->line = v->piece->line;
+		if (word != NULL)
+			return word;
+		v->piece = v->piece->next;
+		v->rest = v->piece != NULL ? v->piece->text : NULL;
+	}
+	return NULL;
+}
+
+/* The only word of @v; NULL, and a fault, if there are more. */
+static const char *only_word(struct value *v)
+{
+	const char *word = next_word(v);
+
+	if (next_word(v) == NULL)
+		return word;
+	load_fault(v->load, here(v), "`%s` takes one value", v->row->key);
+	return NULL;
+}
+
+/* How many words @v has, at least; each is followed by a blank or an end. */
+static size_t count_words(const struct value *v)
+{
+	size_t n = 0;
+
+	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
+		for (const char *at = p->text; *at != '\0';) {
+			at += strspn(at, " \t");
+			n += *at != '\0';
+			at += strcspn(at, " \t");
+		}
+	return n;
+}
+
+/* Make room in @list for as many items of @size bytes as @v has words. */
+static bool make_room(struct value *v, struct value_list *list, size_t size)
+{
+	list->items = load_keep(v->load, count_words(v) * size);
+	list->n = 0;
+	return list->items != NULL;
+}
+
+/* Sort @list, whose items have @size bytes, and drop doubles, telling of them. */
+static void drop_doubles(struct value *v, struct value_list *list, size_t size)
+{
+	unsigned n = 0;
+	char *items = list->items;
+
+	for (unsigned i = 0; i < list->n; i++) {
+		bool twice = false;
+
+		for (unsigned j = 0; j < n && !twice; j++)
+			twice = memcmp(items + j * size, items + i * size, size) == 0;
+		if (!twice)
+			memmove(items + n++ * size, items + i * size, size);
+	}
+	if (n < list->n)
+		load_warn(v->load, here(v), "`%s` lists the same value twice", v->row->key);
+	list->n = n;
+}
+
+static void parse_text(struct value *v)
+{
+	size_t len = 0;
+	char *text, *at;
+
+	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
+		len += strlen(p->text) + 1;
+	text = at = load_keep(v->load, len);
+	if (text == NULL)
+		return;
+	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
+		at = stpcpy(stpcpy(at, at > text ? " " : ""), p->text);
+	*(const char **)v->field = text;
+}
+
+static void parse_path(struct value *v)
+{
+	parse_text(v);
+
+	const char *path = *(const char **)v->field;
+
+	if (path != NULL && path[0] != '/')
+		load_fault(v->load, here(v), "`%s` is no absolute path", path);
+}
+
+static void parse_files(struct value *v)
+{
+	(void)v;
+}
+
+static void parse_word(struct value *v)
+{
+	const char *word = only_word(v);
+	const char *at = v->row->words;
+
+	if (word == NULL)
+		return;
+	for (uint64_t i = 0; *at != '\0'; i++) {
+		size_t len = strcspn(at, " ");
+
+		if (strlen(word) == len && memcmp(word, at, len) == 0) {
+			*(uint64_t *)v->field = i;
+			return;
+		}
+		at += len + (at[len] == ' ');
+	}
+	load_fault(v->load, here(v), "`%s` is none of: %s", word, v->row->words);
+}
+
+struct unit {
+	const char *name;
+	uint64_t times, over; /* in terms of the base unit */
+};
+
+static const struct unit no_units[] = { { "", 1, 1 }, { NULL } };
+static const struct unit duration_units[] = { { "ms", 1, 1000 }, { "s", 1, 1 },
+					      { "m", 60, 1 },	 { "h", 3600, 1 },
+					      { "d", 86400, 1 }, { NULL } };
+static const struct unit size_units[] = { { "B", 1, 1 },
+					  { "KiB", 1u << 10, 1 },
+					  { "MiB", 1u << 20, 1 },
+					  { "GiB", 1u << 30, 1 },
+					  { NULL } };
+
+/* A number in @units; 0 needs none. What it stands for is told in @example if it is not right. */
+static void parse_number(struct value *v, const struct unit *units, const char *example)
+{
+	const char *word = only_word(v);
+	unsigned long long number;
+	char *end;
+
+	if (word == NULL)
+		return;
+	errno = 0;
+	number = strtoull(word, &end, 10);
+	while (units->name != NULL && strcmp(end, units->name) != 0 &&
+	       !(number == 0 && *end == '\0'))
+		units++;
+	if (strspn(word, "0123456789") == 0 || errno != 0 || units->name == NULL) {
+		load_fault(v->load, here(v), "`%s` is no %s, such as %s", word,
+			   value_type_words(v->row->type), example);
+		return;
+	}
+	if (number % units->over != 0 || number > UINT64_MAX / units->times ||
+	    number * units->times / units->over < v->row->min ||
+	    number * units->times / units->over > v->row->max) {
+		load_fault(v->load, here(v), "`%s` is out of range: `%s` goes from %llu to %llu%s",
+			   word, v->row->key, (unsigned long long)v->row->min,
+			   (unsigned long long)v->row->max,
+			   v->row->type == VALUE_DURATION ? " whole seconds" :
+			   v->row->type == VALUE_SIZE	  ? " bytes" :
+							    "");
+		return;
+	}
+	*(uint64_t *)v->field = number * units->times / units->over;
+}
+
+static void parse_count(struct value *v)
+{
+	parse_number(v, no_units, "1000");
+}
+
+static void parse_duration(struct value *v)
+{
+	parse_number(v, duration_units, "30s, 10m, 12h or 30d");
+}
+
+static void parse_size(struct value *v)
+{
+	parse_number(v, size_units, "64KiB or 100MiB");
+}
+
+static void parse_date(struct value *v)
+{
+	const char *word = only_word(v);
+	struct tm tm = { .tm_isdst = 0 };
+	struct tm again;
+	char text[16];
+	time_t time;
+	int used = 0;
+
+	if (word == NULL)
+		return;
+	if (strlen(word) == 10 &&
+	    sscanf(word, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &used) == 3 &&
+	    used == 10) {
+		tm.tm_year -= 1900;
+		tm.tm_mon -= 1;
+		time = timegm(&tm);
+		/* The 30th of February becomes another day, and signs and blanks become digits. */
+		if (gmtime_r(&time, &again) != NULL &&
+		    strftime(text, sizeof(text), "%Y-%m-%d", &again) == 10 &&
+		    strcmp(text, word) == 0) {
+			*(int64_t *)v->field = time;
+			return;
+		}
+	}
+	load_fault(v->load, here(v), "`%s` is no date, such as 2027-02-28", word);
+}
+
+static bool pack_host(struct load *load, const struct host_parsed *parsed, struct host *host)
+{
+	char *wire;
+
+	host->kind = parsed->kind;
+	host->network = parsed->network;
+	if (parsed->kind == HOST_LITERAL)
+		return true;
+	wire = load_scratch_text(load, (const char *)parsed->name.wire, parsed->name.len);
+	host->wire = (const uint8_t *)wire;
+	host->len = parsed->name.len;
+	host->labels = parsed->name.labels;
+	return wire != NULL;
+}
+
+static void parse_hosts(struct value *v)
+{
+	struct value_list *list = v->field;
+	struct host *hosts = load_scratch(v->load, count_words(v) * sizeof(*hosts));
+	struct host_parsed parsed;
+	const char *word;
+	struct err err;
+
+	list->items = hosts;
+	list->n = 0;
+	if (hosts == NULL)
+		return;
+	while ((word = next_word(v)) != NULL) {
+		struct host *host = &hosts[list->n];
+
+		if (host_parse(word, &parsed, &err) < 0) {
+			load_fault(v->load, here(v), "%s", err.text);
+			continue;
+		}
+		host->line = v->line;
+		host->text = word;
+		list->n += pack_host(v->load, &parsed, host);
+	}
+}
+
+/* Parse a port's number from @text up to one of @ends; -1 if there is none. */
+static long parse_port_number(const char *text, const char *ends, char **ret_end)
+{
+	unsigned long number = strtoul(text, ret_end, 10);
+
+	if (strspn(text, "0123456789") == 0 || *ret_end - text > 5 || number == 0 ||
+	    number > UINT16_MAX || strchr(ends, **ret_end) == NULL)
+		return -1;
+	return (long)number;
+}
+
+/* Parse one of `port =`: NUMBER or FROM-TO, and /tcp or /udp. */
+static bool parse_port(struct value *v, const char *word, struct policy_port *ret_port)
+{
+	char *end;
+	long from = parse_port_number(word, "-/", &end);
+	long to = from >= 0 && *end == '-' ? parse_port_number(end + 1, "/", &end) : from;
+	const char *kind = from >= 0 && to >= 0 && *end == '/' ? end + 1 : "tcp";
+
+	if (from < 0 || to < from) {
+		load_fault(v->load, here(v), "`%s` is no port: it is NUMBER or FROM-TO, of 1 to 65535",
+			   word);
+		return false;
+	}
+	if (strcmp(kind, "tcp") != 0 && strcmp(kind, "udp") != 0) {
+		load_fault(v->load, here(v), "`%s`: a port is /tcp or /udp", word);
+		return false;
+	}
+	if ((from <= 53 && to >= 53) || (from <= 853 && to >= 853)) {
+		load_fault(v->load, here(v),
+			   "`%s`: port %d is never opened, since DNS is answered here alone", word,
+			   from <= 53 && to >= 53 ? 53 : 853);
+		return false;
+	}
+	*ret_port = (struct policy_port){ (uint16_t)from, (uint16_t)to,
+					  strcmp(kind, "udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP };
+	return true;
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+	const struct policy_port *x = a, *y = b;
+
+	if (x->protocol != y->protocol)
+		return x->protocol < y->protocol ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Join ports that overlap or touch; give how many there are one by one. */
+static unsigned join_ports(struct value_list *list)
+{
+	struct policy_port *ports = list->items;
+	unsigned n = 0, total = 0;
+
+	if (list->n > 1)
+		qsort(ports, list->n, sizeof(*ports), compare_ports);
+	for (unsigned i = 0; i < list->n; i++) {
+		struct policy_port *last = n > 0 ? &ports[n - 1] : NULL;
+
+		if (last != NULL && last->protocol == ports[i].protocol &&
+		    ports[i].from <= last->to + 1)
+			last->to = ports[i].to > last->to ? ports[i].to : last->to;
+		else
+			ports[n++] = ports[i];
+	}
+	list->n = n;
+	for (unsigned i = 0; i < n; i++)
+		total += ports[i].to - ports[i].from + 1u;
+	return total;
+}
+
+static void parse_ports(struct value *v)
+{
+	struct value_list *list = v->field;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(struct policy_port)))
+		return;
+	while ((word = next_word(v)) != NULL)
+		list->n += parse_port(v, word, (struct policy_port *)list->items + list->n);
+	if (join_ports(list) > LIMIT_GRANT_PORTS)
+		load_fault(v->load, here(v), "a grant opens at most %d ports, ranges counted out",
+			   LIMIT_GRANT_PORTS);
+}
+
+static void parse_types(struct value *v)
+{
+	struct value_list *list = v->field;
+	uint16_t *types;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*types)))
+		return;
+	types = list->items;
+	while ((word = next_word(v)) != NULL) {
+		int type = policy_type_parse(word);
+
+		if (type < 0)
+			load_fault(v->load, here(v), "`%s` is no record type", word);
+		else if (type != 1 && type != 28)
+			load_fault(v->load, here(v), "`%s`: only A and AAAA can be answered", word);
+		else
+			types[list->n++] = (uint16_t)type;
+	}
+	drop_doubles(v, list, sizeof(*types));
+}
+
+static void parse_addresses(struct value *v)
+{
+	struct value_list *list = v->field;
+	struct address *addresses;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*addresses)))
+		return;
+	addresses = list->items;
+	while ((word = next_word(v)) != NULL)
+		if (address_parse(word, &addresses[list->n]) == 0)
+			list->n++;
+		else
+			load_fault(v->load, here(v), "`%s` is no address", word);
+	drop_doubles(v, list, sizeof(*addresses));
+}
+
+static void parse_networks(struct value *v)
+{
+	struct value_list *list = v->field;
+	struct network *networks;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*networks)))
+		return;
+	networks = list->items;
+	while ((word = next_word(v)) != NULL) {
+		int r = network_parse(word, &networks[list->n]);
+
+		if (r == 0)
+			list->n++;
+		else if (r == -ERANGE)
+			load_fault(v->load, here(v), "`%s` has bits set behind its prefix", word);
+		else
+			load_fault(v->load, here(v), "`%s` is no network: it is ADDRESS or ADDRESS/PREFIX",
+				   word);
+	}
+	drop_doubles(v, list, sizeof(*networks));
+}
+
+static void add_endpoint(struct value *v, struct value_list *list, const char *word)
+{
+	struct endpoint *endpoints = list->items;
+
+	if (endpoint_parse(word, 53, &endpoints[list->n]) == 0)
+		list->n++;
+	else
+		load_fault(v->load, here(v), "`%s` is no endpoint: it is ADDRESS, ADDRESS:PORT or "
+					     "[IPV6-ADDRESS]:PORT",
+			   word);
+}
+
+static void parse_endpoints(struct value *v)
+{
+	struct value_list *list = v->field;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(struct endpoint)))
+		return;
+	while ((word = next_word(v)) != NULL)
+		add_endpoint(v, list, word);
+	drop_doubles(v, list, sizeof(struct endpoint));
+}
+
+static void parse_upstreams(struct value *v)
+{
+	struct value_list *list = v->field;
+	bool automatic = false;
+	unsigned n_words = 0;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(struct endpoint)))
+		return;
+	for (; (word = next_word(v)) != NULL; n_words++)
+		if (strcmp(word, "auto") == 0)
+			automatic = true;
+		else if (strncmp(word, "tls://", 6) == 0)
+			load_fault(v->load, here(v), "`%s`: an upstream is asked over UDP and TCP, "
+						     "not over TLS",
+				   word);
+		else
+			add_endpoint(v, list, word);
+	if (automatic && n_words > 1)
+		load_fault(v->load, here(v), "`auto` stands alone in `%s`", v->row->key);
+	drop_doubles(v, list, sizeof(struct endpoint));
+}
+
+/* True if @text can stand in a ruleset as the name of a table or a set. */
+static bool is_nft_name(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+				  "0123456789.-";
+
+	return strspn(text, letters) > 0 && text[strspn(text, all)] == '\0' && strlen(text) < 128;
+}
+
+static void parse_table(struct value *v)
+{
+	const char *family = next_word(v);
+	const char *table = next_word(v);
+
+	if (table == NULL || next_word(v) != NULL || strcmp(family, "inet") != 0 ||
+	    !is_nft_name(table)) {
+		load_fault(v->load, here(v), "a table is `inet NAME`, its name of letters, digits, "
+					     "`_`, `-` and `.`");
+		return;
+	}
+	*(const char **)v->field = load_keep_text(v->load, table);
+}
+
+static void parse_interfaces(struct value *v)
+{
+	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_.-@";
+	struct value_list *list = v->field;
+	const char **interfaces;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*interfaces)))
+		return;
+	interfaces = list->items;
+	while ((word = next_word(v)) != NULL)
+		if (strlen(word) <= 15 && word[strspn(word, all)] == '\0')
+			interfaces[list->n++] = load_keep_text(v->load, word);
+		else
+			load_fault(v->load, here(v), "`%s` is no interface's name", word);
+}
+
+static void parse_push(struct value *v, const struct read_piece *piece, struct value_list *list)
+{
+	struct policy_push *pushes = list->items;
+	char *rest = piece->text;
+	const char *family = strtok_r(rest, " \t", &rest);
+	const char *table = strtok_r(rest, " \t", &rest);
+	const char *set = strtok_r(rest, " \t", &rest);
+
+	v->line = piece->line;
+	if (set == NULL || strtok_r(rest, " \t", &rest) != NULL ||
+	    (strcmp(family, "ip") != 0 && strcmp(family, "ip6") != 0 &&
+	     strcmp(family, "inet") != 0) ||
+	    !is_nft_name(table) || !is_nft_name(set)) {
+		load_fault(v->load, here(v), "each line of `push` is FAMILY TABLE SET, "
+					     "the family ip, ip6 or inet");
+		return;
+	}
+	pushes[list->n++] = (struct policy_push){ load_keep_text(v->load, family),
+						  load_keep_text(v->load, table),
+						  load_keep_text(v->load, set), here(v) };
+}
+
+static void parse_pushes(struct value *v)
+{
+	struct value_list *list = v->field;
+
+	if (!make_room(v, list, sizeof(struct policy_push)))
+		return;
+	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
+		parse_push(v, p, list);
+}
+
+static const struct {
+	const char *words;
+	void (*parse)(struct value *v);
+} types[] = {
+	[VALUE_TEXT] = { "text", parse_text },
+	[VALUE_PATH] = { "path", parse_path },
+	[VALUE_FILES] = { "list of files", parse_files },
+	[VALUE_WORD] = { "word", parse_word },
+	[VALUE_COUNT] = { "number", parse_count },
+	[VALUE_DURATION] = { "duration", parse_duration },
+	[VALUE_SIZE] = { "size", parse_size },
+	[VALUE_DATE] = { "date", parse_date },
+	[VALUE_HOSTS] = { "list of hosts", parse_hosts },
+	[VALUE_PORTS] = { "list of ports", parse_ports },
+	[VALUE_TYPES] = { "list of record types", parse_types },
+	[VALUE_ADDRESSES] = { "list of addresses", parse_addresses },
+	[VALUE_NETWORKS] = { "list of networks", parse_networks },
+	[VALUE_ENDPOINTS] = { "list of endpoints", parse_endpoints },
+	[VALUE_UPSTREAMS] = { "auto, or list of endpoints", parse_upstreams },
+	[VALUE_TABLE] = { "family and table", parse_table },
+	[VALUE_INTERFACES] = { "list of interfaces", parse_interfaces },
+	[VALUE_PUSHES] = { "list of sets", parse_pushes },
+};
+static_assert(sizeof(types) / sizeof(types[0]) == N_VALUE_TYPES, "a type has no row");
+
+const char *value_type_words(enum value_type type)
+{
+	return types[type].words;
+}
+
+void value_parse(struct load *load, const struct schema_key *row, struct read_entry *entry,
+		 struct draft *draft)
+{
+	struct value v = {
+		.load = load,
+		.row = row,
+		.file = entry->place.file,
+		.line = entry->place.line,
+		.piece = entry->pieces,
+		.field = (char *)draft + row->field,
+	};
+
+	if (entry->pieces == NULL || (entry->pieces->next == NULL && *entry->pieces->text == '\0')) {
+		load_fault(load, entry->place, "`%s` has no value", row->key);
+		return;
+	}
+	v.rest = v.piece->text;
+	types[row->type].parse(&v);
+}
+
+void value_default(struct load *load, const struct schema_key *row, struct draft *draft)
+{
+	struct read_piece piece = { .line = 0 };
+	struct read_entry entry = { .key = row->key, .place = { "built in", 0 }, .pieces = &piece };
+
+	if (row->value == NULL)
+		return;
+	piece.text = load_scratch_text(load, row->value, strlen(row->value));
+	if (piece.text != NULL)
+		value_parse(load, row, &entry, draft);
+}
