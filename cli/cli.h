@@ -51,5 +51,13 @@ int cli_load_policy(const struct cli_command *command, const char *given,
 /* Say on standard error, as @command, why its options were wrong, where to read; give CLI_ERROR. */
 int cli_usage(const struct cli_command *command);
 
+/*
+ * Copy @text, which came from outside (an argument, a path), for a terminal or a log: each byte
+ * that is no printable ASCII, and each backslash, becomes \xNN.
+ *
+ * Gives  what the caller frees; NULL if there is no memory.
+ */
+char *cli_escape(const char *text);
+
 /* Flush standard output. Gives @status, or CLI_ERROR, said so, if it could not all be written. */
 int cli_finish(int status);

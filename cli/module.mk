@@ -4,6 +4,7 @@ bailiwick_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 bailiwick_SOURCES = \
 	%D%/check.c \
 	%D%/cli.h \
+	%D%/escape.c \
 	%D%/explain.c \
 	%D%/log.c \
 	%D%/main.c \
