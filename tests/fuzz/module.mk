@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: MIT
 # A target for each parser of foreign bytes, with its corpus in NAME.in/. Without --enable-fuzz
 # each is a plain test that replays the corpus; an empty corpus fails.
-EXTRA_DIST += %D%/name.in %D%/replay_main.c
-FUZZERS = %D%/name_fuzz
+EXTRA_DIST += %D%/message.in %D%/name.in %D%/question.in %D%/replay_main.c
+FUZZERS = %D%/message_fuzz %D%/name_fuzz %D%/question_fuzz
 check_PROGRAMS += $(FUZZERS)
+%C%_message_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
+%C%_message_fuzz_SOURCES = %D%/message_fuzz.c
+%C%_message_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
 %C%_name_fuzz_SOURCES = %D%/name_fuzz.c
 %C%_name_fuzz_LDADD = libbase.a $(UV_LIBS)
+%C%_question_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
+%C%_question_fuzz_SOURCES = %D%/question_fuzz.c
+%C%_question_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
 if FUZZ
+%C%_message_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_name_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+%C%_question_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
+%C%_message_fuzz_SOURCES += %D%/replay_main.c
 %C%_name_fuzz_SOURCES += %D%/replay_main.c
+%C%_question_fuzz_SOURCES += %D%/replay_main.c
 TESTS += $(FUZZERS)
 endif

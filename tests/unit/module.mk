@@ -3,7 +3,7 @@
 EXTRA_DIST += %D%/test.h
 UNIT =
 if HAVE_CMOCKA
-UNIT += %D%/address_test %D%/base_test %D%/life_test %D%/loop_test %D%/name_test
+UNIT += %D%/address_test %D%/base_test %D%/life_test %D%/loop_test %D%/message_test %D%/name_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
@@ -16,5 +16,8 @@ TESTS += $(UNIT)
 %C%_life_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_loop_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_loop_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_message_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(LDNS_CFLAGS)
+%C%_message_test_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS) \
+	$(CMOCKA_LIBS)
 %C%_name_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_name_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)

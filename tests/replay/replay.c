@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replay: runs a script of clients, upstreams and time against the real life
+ * of a query. A script is lines of words; see the commands below. Each
+ * command that expects something is one test.
+ *
+ *   policy ... end               the policy, in between
+ *   query WHO ADDRESS NAME TYPE [edns] [tcp]
+ *                                a client asks; WHO names it from here on
+ *   expect WHO RCODE [tc] [ttl N] [ede N] [soa]
+ *     OWNER TYPE DATA            its answer, with exactly these records, in order
+ *   silence WHO                  it has no answer yet
+ *   upstream udp|tcp NAME TYPE [ENDPOINT]
+ *                                this was sent upstream next, and is what is answered below
+ *   upstream none                nothing else was sent upstream
+ *   reply RCODE [tc] [FAULT]     it is answered; FAULT is one of wrong-id, wrong-case, wrong-name,
+ *     OWNER TTL TYPE DATA        wrong-type, query, junk: a datagram that must not count
+ *   broken ERRNO                 its socket fails
+ *   unreachable ERRNO | reachable   sockets cannot be opened from here on
+ *   leases stand|pend|fail       what the lease table says at once
+ *   leases ack|nack              what it says to those who wait
+ *   leased N                     so many addresses were leased in all
+ *   audit down|up                the log
+ *   record VERDICT REASON        the last record
+ *   records N                    so many were written in all
+ *   pass MS                      time passes
+ *   date S                       the time of day is this, in seconds since 1970
+ */
+#include <assert.h>
+#include <errno.h>
+#include <ldns/ldns.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/name.h"
+#include "resolver/wire.h"
+#include "tests/replay/scripted.h"
+#include "tests/replay/world.h"
+
+enum { MAX_WORDS = 12, MAX_RECORDS = 512 };
+
+struct script {
+	FILE *file;
+	const char *path;
+	unsigned line;
+	char text[4096]; /* the line */
+	char *words[MAX_WORDS];
+	unsigned n_words;
+	bool held; /* the line was read and not used */
+	struct world *world;
+	struct scripted_sent *current;
+	unsigned n_tests, n_failed;
+};
+
+static void stop_script(const struct script *s, const char *why)
+{
+	printf("Bail out! %s:%u: %s\n", s->path, s->line, why);
+	exit(99);
+}
+
+static void check(struct script *s, bool good, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void check(struct script *s, bool good, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%s %u - line %u: ", good ? "ok" : "not ok", ++s->n_tests, s->line);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	s->n_failed += !good;
+}
+
+static bool next_line(struct script *s)
+{
+	if (s->held) {
+		s->held = false;
+		return true;
+	}
+	while (fgets(s->text, sizeof(s->text), s->file) != NULL) {
+		s->line++;
+		s->text[strcspn(s->text, "\n")] = '\0';
+		if (s->text[strspn(s->text, " \t")] != '\0' && s->text[0] != ';')
+			return true;
+	}
+	return false;
+}
+
+/* The next line if it is indented: a record that belongs to the command before. */
+static bool next_record(struct script *s)
+{
+	if (!next_line(s))
+		return false;
+	s->held = s->text[0] != ' ';
+	return !s->held;
+}
+
+static void split_line(struct script *s)
+{
+	char *rest = NULL;
+
+	s->n_words = 0;
+	for (char *word = strtok_r(s->text, " \t", &rest); word != NULL && s->n_words < MAX_WORDS;
+	     word = strtok_r(NULL, " \t", &rest))
+		s->words[s->n_words++] = word;
+}
+
+static const char *word_at(const struct script *s, unsigned i)
+{
+	if (i >= s->n_words)
+		stop_script(s, "a word is missing");
+	return s->words[i];
+}
+
+static bool has_word(const struct script *s, const char *word)
+{
+	for (unsigned i = 1; i < s->n_words; i++)
+		if (strcmp(s->words[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* The number behind @word, or -1. */
+static long number_behind(const struct script *s, const char *word)
+{
+	for (unsigned i = 1; i + 1 < s->n_words; i++)
+		if (strcmp(s->words[i], word) == 0)
+			return strtol(s->words[i + 1], NULL, 10);
+	return -1;
+}
+
+static int errno_of(const struct script *s, const char *word)
+{
+	if (strcmp(word, "ECONNREFUSED") == 0)
+		return -ECONNREFUSED;
+	if (strcmp(word, "ENETUNREACH") == 0)
+		return -ENETUNREACH;
+	stop_script(s, "not an errno that is known here");
+	return 0;
+}
+
+static struct world_client *find_client(const struct script *s, const char *name)
+{
+	for (unsigned i = 0; i < s->world->n_clients; i++)
+		if (strcmp(s->world->clients[i].name, name) == 0)
+			return &s->world->clients[i];
+	stop_script(s, "no such client");
+	return NULL;
+}
+
+static uint16_t rcode_of(const char *word)
+{
+	ldns_lookup_table *row = ldns_lookup_by_name(ldns_rcodes, word);
+
+	return row != NULL ? (uint16_t)row->id : UINT16_MAX;
+}
+
+/*
+ * Commands.
+ */
+
+static void do_policy(struct script *s)
+{
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	while (fgets(s->text, sizeof(s->text), s->file) != NULL && strcmp(s->text, "end\n") != 0) {
+		s->line++;
+		fputs(s->text, out);
+	}
+	s->line++;
+	fclose(out);
+	s->world = world_new(text, size);
+	free(text);
+}
+
+static void do_query(struct script *s)
+{
+	unsigned number = s->world->n_clients++;
+	struct world_client *client = &s->world->clients[number];
+	ldns_pkt *pkt = NULL;
+	uint8_t *wire = NULL;
+	size_t len = 0;
+
+	assert(number < WORLD_CLIENTS);
+	snprintf(client->name, sizeof(client->name), "%s", word_at(s, 1));
+	if (address_parse(word_at(s, 2), &client->client.address) < 0)
+		stop_script(s, "not an address");
+	client->client.peer.in.sin_port = (in_port_t)number;
+	client->client.door = has_word(s, "tcp") ? NULL : (struct door *)(void *)client;
+	client->client.connection = has_word(s, "tcp") ? (struct connection *)(void *)client : NULL;
+	if (ldns_pkt_query_new_frm_str(&pkt, word_at(s, 3), ldns_get_rr_type_by_name(word_at(s, 4)),
+				       LDNS_RR_CLASS_IN, LDNS_RD) != LDNS_STATUS_OK)
+		stop_script(s, "not a query");
+	ldns_pkt_set_id(pkt, (uint16_t)(number + 1));
+	if (has_word(s, "edns"))
+		ldns_pkt_set_edns_udp_size(pkt, 1232);
+	if (ldns_pkt2wire(&wire, pkt, &len) != LDNS_STATUS_OK)
+		stop_script(s, "not a query");
+	query_receive(&s->world->resolver, &client->client, wire, len);
+	scripted_turn(s->world->loop);
+	free(wire);
+	ldns_pkt_free(pkt);
+}
+
+/* "owner TYPE data" of @rr, in lower case but for the type. */
+static void print_record(const ldns_rr *rr, char *text, size_t size)
+{
+	char *owner = ldns_rdf2str(ldns_rr_owner(rr));
+	char *type = ldns_rr_type2str(ldns_rr_get_type(rr));
+	char *data = ldns_rdf2str(ldns_rr_rdf(rr, 0));
+
+	snprintf(text, size, "%s %s %s", owner, type, data);
+	free(owner);
+	free(type);
+	free(data);
+}
+
+static void compare_records(struct script *s, const ldns_pkt *pkt)
+{
+	const ldns_rr_list *answer = ldns_pkt_answer(pkt);
+	size_t n = 0;
+
+	while (next_record(s)) {
+		char got[1200] = "nothing", *want = s->text + strspn(s->text, " ");
+
+		if (n < ldns_rr_list_rr_count(answer))
+			print_record(ldns_rr_list_rr(answer, n), got, sizeof(got));
+		n++;
+		check(s, strcasecmp(got, want) == 0, "%s (got %s)", want, got);
+	}
+	check(s, n == ldns_rr_list_rr_count(answer), "no record but these");
+}
+
+/* The code of the Extended DNS Error in @pkt, or -1. */
+static long ede_of(const ldns_pkt *pkt)
+{
+	const ldns_rdf *data = ldns_pkt_edns_data(pkt);
+
+	if (data == NULL || ldns_rdf_size(data) < 6)
+		return -1;
+	const uint8_t *at = ldns_rdf_data(data);
+
+	return at[0] == 0 && at[1] == WIRE_OPTION_EDE ? at[4] << 8 | at[5] : -1;
+}
+
+static void do_expect(struct script *s)
+{
+	struct world_client *client = find_client(s, word_at(s, 1));
+	uint16_t rcode = rcode_of(word_at(s, 2));
+	long ttl = number_behind(s, "ttl"), ede = number_behind(s, "ede");
+	bool tc = has_word(s, "tc"), soa = has_word(s, "soa");
+	ldns_pkt *pkt = NULL;
+
+	check(s, client->n_answers == 1, "%s has one answer (%u)", client->name, client->n_answers);
+	if (client->n_answers == 0 ||
+	    ldns_wire2pkt(&pkt, client->bytes, client->len) != LDNS_STATUS_OK) {
+		check(s, false, "the answer can be read");
+		return;
+	}
+	check(s, ldns_pkt_get_rcode(pkt) == rcode, "%s is told rcode %u (got %d)", client->name,
+	      rcode, ldns_pkt_get_rcode(pkt));
+	check(s, ldns_pkt_tc(pkt) == tc, "TC is %d", tc);
+	check(s, (ldns_pkt_nscount(pkt) == 1) == soa, "there is %s SOA", soa ? "an" : "no");
+	check(s, ede_of(pkt) == ede, "EDE is %ld (got %ld)", ede, ede_of(pkt));
+	if (ttl >= 0 && ldns_pkt_ancount(pkt) > 0)
+		check(s, ldns_rr_ttl(ldns_rr_list_rr(ldns_pkt_answer(pkt), 0)) == ttl,
+		      "TTL is %ld (got %u)", ttl,
+		      ldns_rr_ttl(ldns_rr_list_rr(ldns_pkt_answer(pkt), 0)));
+	compare_records(s, pkt);
+	ldns_pkt_free(pkt);
+}
+
+static void do_silence(struct script *s)
+{
+	struct world_client *client = find_client(s, word_at(s, 1));
+
+	check(s, client->n_answers == 0, "%s has no answer", client->name);
+}
+
+static void do_upstream(struct script *s)
+{
+	struct scripted_sent *sent = scripted_take(s->world->loop);
+	char got[NAME_TEXT_SIZE + 64] = "none", endpoint[ENDPOINT_TEXT_SIZE] = "";
+	char want[NAME_TEXT_SIZE + 64];
+
+	if (sent != NULL) {
+		struct cursor c = cursor_over(sent->bytes + WIRE_HEADER, sent->len - WIRE_HEADER);
+		char name[NAME_TEXT_SIZE], type[16];
+		struct name asked;
+
+		if (name_read(&c, &asked) < 0)
+			stop_script(s, "what was sent upstream is no query");
+		name_print(&asked, name);
+		policy_type_print(cursor_u16(&c), type);
+		endpoint_print(&sent->peer, endpoint);
+		snprintf(got, sizeof(got), "%s %s %s", sent->stream ? "tcp" : "udp", name, type);
+		s->current = sent;
+	}
+	if (s->n_words >= 4)
+		snprintf(want, sizeof(want), "%s %s %s", s->words[1], s->words[2], s->words[3]);
+	else
+		snprintf(want, sizeof(want), "%s", word_at(s, 1));
+	check(s, strcmp(got, want) == 0, "upstream is asked: %s (got %s)", want, got);
+	if (s->n_words >= 5)
+		check(s, strcmp(endpoint, s->words[4]) == 0, "at %s (got %s)", s->words[4],
+		      endpoint);
+}
+
+/* Spoil @wire, an answer to the current query, as @s says. Gives its new length. */
+static size_t spoil(const struct script *s, uint8_t *wire, size_t len)
+{
+	if (has_word(s, "wrong-id"))
+		wire[0] ^= 0x55;
+	if (has_word(s, "wrong-case"))
+		for (size_t i = WIRE_HEADER; wire[i] != 0; i++)
+			wire[i] = name_lower(wire[i]) != wire[i] ? name_lower(wire[i])
+				  : wire[i] >= 'a'               ? (uint8_t)(wire[i] & ~0x20u)
+								 : wire[i];
+	if (has_word(s, "wrong-name"))
+		wire[WIRE_HEADER + 1] = 'q';
+	if (has_word(s, "wrong-type")) {
+		size_t i = WIRE_HEADER;
+
+		while (wire[i] != 0)
+			i += 1u + wire[i];
+		wire[i + 2] ^= 0x40;
+	}
+	if (has_word(s, "query"))
+		wire[2] &= 0x7f;
+	if (has_word(s, "junk"))
+		len = len > 20 ? len - 5 : len;
+	return len;
+}
+
+/* Give the @len bytes at @wire to whoever sent the current query, over TCP in two pieces. */
+static void deliver(struct script *s, const uint8_t *wire, size_t len)
+{
+	struct loop_udp *udp = s->current->udp;
+	struct loop_tcp *tcp = s->current->tcp;
+	const uint8_t head[3] = { (uint8_t)(len >> 8), (uint8_t)len, wire[0] };
+
+	if (udp != NULL)
+		udp->heard(udp, wire, (long)len);
+	if (tcp != NULL) {
+		tcp->heard(tcp, head, 3);
+		tcp->heard(tcp, wire + 1, (long)len - 1);
+	}
+	scripted_turn(s->world->loop);
+}
+
+static void do_reply(struct script *s)
+{
+	ldns_pkt *pkt = NULL;
+	uint8_t *wire = NULL;
+	size_t len = 0;
+	char command[sizeof(s->text)];
+	char *words[MAX_WORDS];
+	unsigned n_words = s->n_words;
+
+	if (s->current == NULL ||
+	    ldns_wire2pkt(&pkt, s->current->bytes, s->current->len) != LDNS_STATUS_OK)
+		stop_script(s, "there is no query to reply to");
+	/* The line's words are needed after the records' lines were read over it. */
+	memcpy(command, s->text, sizeof(command));
+	for (unsigned i = 0; i < n_words; i++)
+		words[i] = command + (s->words[i] - s->text);
+	ldns_pkt_set_qr(pkt, true);
+	ldns_pkt_set_ra(pkt, true);
+	ldns_pkt_set_rcode(pkt, (uint8_t)rcode_of(word_at(s, 1)));
+	ldns_pkt_set_tc(pkt, has_word(s, "tc"));
+	while (next_record(s)) {
+		bool authority = strstr(s->text, " SOA ") != NULL;
+		ldns_rr *rr = NULL;
+
+		if (ldns_rr_new_frm_str(&rr, s->text + 1 + strspn(s->text + 1, " "), 0, NULL,
+					NULL) != LDNS_STATUS_OK)
+			stop_script(s, "not a record");
+		ldns_pkt_push_rr(pkt, authority ? LDNS_SECTION_AUTHORITY : LDNS_SECTION_ANSWER, rr);
+	}
+	if (ldns_pkt2wire(&wire, pkt, &len) != LDNS_STATUS_OK)
+		stop_script(s, "not a reply");
+	/* ldns keeps the case of names; the question must be what was sent to the bit. */
+	for (size_t i = WIRE_HEADER; s->current->bytes[i] != 0; i++)
+		wire[i] = s->current->bytes[i];
+
+	struct script spoiled = *s;
+
+	memcpy(spoiled.words, words, sizeof(words));
+	spoiled.n_words = n_words;
+	len = spoil(&spoiled, wire, len);
+	deliver(s, wire, len);
+	free(wire);
+	ldns_pkt_free(pkt);
+}
+
+static void do_broken(struct script *s)
+{
+	int status = errno_of(s, word_at(s, 1));
+
+	if (s->current->udp != NULL)
+		s->current->udp->heard(s->current->udp, NULL, status);
+	else if (s->current->tcp != NULL)
+		s->current->tcp->heard(s->current->tcp, NULL, status);
+	scripted_turn(s->world->loop);
+}
+
+static void do_unreachable(struct script *s)
+{
+	scripted_fail(s->world->loop, errno_of(s, word_at(s, 1)));
+}
+
+static void do_reachable(struct script *s)
+{
+	scripted_fail(s->world->loop, 0);
+}
+
+static void do_leases(struct script *s)
+{
+	const char *what = word_at(s, 1);
+
+	if (strcmp(what, "stand") == 0)
+		s->world->lease_status = 0;
+	else if (strcmp(what, "pend") == 0)
+		s->world->lease_status = -EINPROGRESS;
+	else if (strcmp(what, "fail") == 0)
+		s->world->lease_status = -EIO;
+	else if (strcmp(what, "full") == 0)
+		s->world->lease_status = -ENFILE;
+	else if (strcmp(what, "ack") == 0)
+		world_settle_leases(s->world, 0);
+	else if (strcmp(what, "nack") == 0)
+		world_settle_leases(s->world, -EIO);
+	else
+		stop_script(s, "leases what?");
+}
+
+static void do_leased(struct script *s)
+{
+	unsigned want = (unsigned)strtoul(word_at(s, 1), NULL, 10);
+
+	check(s, s->world->n_leased == want, "%u addresses were leased (got %u)", want,
+	      s->world->n_leased);
+}
+
+static void do_audit(struct script *s)
+{
+	s->world->audit_status = strcmp(word_at(s, 1), "down") == 0 ? -EIO : 0;
+}
+
+static void do_record(struct script *s)
+{
+	char want[256];
+
+	snprintf(want, sizeof(want), "%s %s", word_at(s, 1), word_at(s, 2));
+	check(s, strcmp(want, s->world->record) == 0, "the record says %s (got %s)", want,
+	      s->world->record);
+}
+
+static void do_records(struct script *s)
+{
+	unsigned want = (unsigned)strtoul(word_at(s, 1), NULL, 10);
+
+	check(s, s->world->n_records == want, "%u records (got %u)", want, s->world->n_records);
+}
+
+static void do_pass(struct script *s)
+{
+	scripted_pass(s->world->loop, strtoull(word_at(s, 1), NULL, 10));
+}
+
+static void do_date(struct script *s)
+{
+	scripted_set_wall(s->world->loop, strtoll(word_at(s, 1), NULL, 10));
+}
+
+static const struct command {
+	const char *name;
+	void (*run)(struct script *s);
+} commands[] = {
+	{ "policy", do_policy },       { "query", do_query },
+	{ "expect", do_expect },       { "silence", do_silence },
+	{ "upstream", do_upstream },   { "reply", do_reply },
+	{ "broken", do_broken },       { "unreachable", do_unreachable },
+	{ "reachable", do_reachable }, { "leases", do_leases },
+	{ "leased", do_leased },       { "audit", do_audit },
+	{ "record", do_record },       { "records", do_records },
+	{ "pass", do_pass },           { "date", do_date },
+};
+
+static void run_line(struct script *s)
+{
+	split_line(s);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i].name, s->words[0]) == 0) {
+			if (s->world == NULL && commands[i].run != do_policy)
+				stop_script(s, "the policy comes first");
+			commands[i].run(s);
+			return;
+		}
+	stop_script(s, "no such command");
+}
+
+int main(int argc, char **argv)
+{
+	struct script s = { .path = argc > 1 ? argv[1] : "" };
+
+	s.file = fopen(s.path, "re");
+	if (s.file == NULL) {
+		printf("Bail out! %s: %s\n", s.path, strerror(errno));
+		return 99;
+	}
+	while (next_line(&s))
+		run_line(&s);
+	fclose(s.file);
+	if (s.n_tests == 0)
+		stop_script(&s, "a script without a test");
+	world_free(s.world);
+	printf("1..%u\n", s.n_tests);
+	return 0;
+}
