@@ -117,9 +117,9 @@ static void put_soa(struct writer *w, const struct answer *answer, size_t owner)
 /* The OPT record, with as much of the Extended DNS Error's text as fits (RFC 8914, 2). */
 static void put_opt(struct writer *w, const struct question *question, const struct answer *answer)
 {
-	size_t text_len = answer->ede_text != NULL ? strlen(answer->ede_text) : 0;
 	bool ede = answer->ede != WIRE_EDE_NONE;
 	uint8_t *at = reserve(w, 11);
+	size_t text_len = 0;
 
 	if (at == NULL)
 		return;
@@ -130,8 +130,8 @@ static void put_opt(struct writer *w, const struct question *question, const str
 	store_u16(at + 7, question->dnssec_ok ? 0x8000 : 0);
 	if (!ede || w->size - w->used < 6)
 		return;
-	if (text_len > w->size - w->used - 6)
-		text_len = w->size - w->used - 6;
+	if (answer->ede_text != NULL)
+		text_len = strnlen(answer->ede_text, w->size - w->used - 6);
 
 	uint8_t *option = reserve(w, 6 + text_len);
 

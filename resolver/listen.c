@@ -368,19 +368,29 @@ void listeners_free(struct listeners *listeners)
 	free(listeners);
 }
 
+static struct listeners *allocate(struct resolver *resolver, unsigned n)
+{
+	struct listeners *listeners = calloc(1, sizeof(*listeners));
+
+	if (listeners == NULL)
+		return NULL;
+	connections_init(&listeners->connections, resolver);
+	listeners->doors = calloc(n, sizeof(struct door *));
+	listeners->gates = calloc(n, sizeof(listeners->gates[0]));
+	if (listeners->doors != NULL && listeners->gates != NULL)
+		return listeners;
+	listeners_free(listeners);
+	return NULL;
+}
+
 int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, struct err *err)
 {
 	const struct policy_resolver *settings = policy_resolver(resolver->policy);
-	struct listeners *listeners = calloc(1, sizeof(*listeners));
+	struct listeners *listeners = allocate(resolver, settings->n_listen);
 	int r = 0;
 
 	if (listeners == NULL)
 		return err_set(err, -ENOMEM, "no memory for the listeners");
-	connections_init(&listeners->connections, resolver);
-	listeners->doors = calloc(settings->n_listen, sizeof(listeners->doors[0]));
-	listeners->gates = calloc(settings->n_listen, sizeof(listeners->gates[0]));
-	if (listeners->doors == NULL || listeners->gates == NULL)
-		r = err_set(err, -ENOMEM, "no memory for the listeners");
 	while (r == 0 && listeners->n < settings->n_listen) {
 		unsigned i = listeners->n++;
 

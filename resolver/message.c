@@ -140,10 +140,10 @@ static int read_answers(struct reader *r, unsigned n)
 /* The negative TTL is all that is taken of an SOA: its names are the upstream's bytes. */
 static int read_soa(struct reader *r, struct record_head *head)
 {
-	struct name ignored;
+	struct name mname, rname;
 
-	if (read_name(r->start, &head->data, &ignored) < 0 ||
-	    read_name(r->start, &head->data, &ignored) < 0)
+	if (read_name(r->start, &head->data, &mname) < 0 ||
+	    read_name(r->start, &head->data, &rname) < 0)
 		return -EBADMSG;
 	cursor_take(&head->data, 16);
 	uint32_t minimum = cursor_u32(&head->data);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include "resolver/answer.h"
 #include "resolver/message.h"
 #include "resolver/vet.h"
@@ -50,8 +51,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		question.echo_len = (uint16_t)(question.name.len + 4);
 		memcpy(question.echo, question.name.wire, question.name.len);
 		memcpy(question.echo + question.name.len, "\0\1\0\1", 4);
-		for (uint16_t type = WIRE_A; type <= WIRE_AAAA; type += WIRE_AAAA - WIRE_A)
-			if (vet_chain(&message, &question.name, type, 5, 3600, &reply) == 0) {
+		for (unsigned type = WIRE_A; type <= WIRE_AAAA; type += WIRE_AAAA - WIRE_A)
+			if (vet_chain(&message, &question.name, (uint16_t)type, 5, 3600, &reply) ==
+			    0) {
 				answer_with(&question, reply);
 				free(reply);
 			}

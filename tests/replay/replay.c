@@ -28,7 +28,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <ldns/ldns.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +37,7 @@
 #include "resolver/wire.h"
 #include "tests/replay/scripted.h"
 #include "tests/replay/world.h"
+#include <ldns/ldns.h> /* last: it has a bool of its own where stdbool.h did not come first */
 
 enum { MAX_WORDS = 12, MAX_RECORDS = 512 };
 

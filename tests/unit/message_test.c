@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include <ldns/ldns.h>
 #include "resolver/answer.h"
 #include "resolver/message.h"
 #include "resolver/question.h"
 #include "resolver/vet.h"
 #include "resolver/wire.h"
+#include <ldns/ldns.h>
 
 /* A packet that is written byte by byte. */
 struct packet {
@@ -409,7 +409,7 @@ static void truncation_at_every_size(void **state)
 							       .addresses = addresses,
 							       .n_addresses = n,
 							       .ede = WIRE_EDE_NONE };
-				size_t whole = WIRE_HEADER + sizeof(ok_name) + 4 + 16 * n +
+				size_t whole = WIRE_HEADER + sizeof(ok_name) + 4 + 16 * (size_t)n +
 					       (edns ? 11 : 0);
 
 				ask(WIRE_A, edns, 1232);
