@@ -371,29 +371,20 @@ static void own_policy(struct policy **policy)
 	policy_unref(*policy);
 }
 
-/* The log that the policy @given names, or NULL, said so. The caller frees it. */
-static char *log_of_policy(const char *given)
+/* The log that the policy @given names, which the caller frees. Gives an exit status. */
+static int find_log(const char *given, char **ret_path)
 {
-	OWN(own_free) char *path = cli_policy_path(given);
 	OWN(own_policy) struct policy *policy = NULL;
-	struct policy_faults faults = { NULL, 0, 0, 0 };
-	struct err err = { .code = 0 };
-	char *log = NULL;
-	int r;
+	int status = cli_load_policy(&cli_log, given, &policy);
 
-	if (path == NULL)
-		return NULL;
-	r = policy_load(path, (int64_t)time(NULL), &policy, &faults, &err);
-	policy_faults_done(&faults);
-	if (r == 0 && policy_audit(policy)->log != NULL)
-		log = strdup(policy_audit(policy)->log);
-	else if (r == 0)
-		err_set(&err, -ENOENT, "%s names no log in [audit]; name a FILE", path);
-	else if (r == -EINVAL)
-		err_set(&err, r, "%s has faults; see `bailiwick check`, or name a FILE", path);
-	if (log == NULL)
-		say_error(&err);
-	return log;
+	if (status != CLI_OK)
+		return CLI_ERROR;
+	if (policy_audit(policy)->log == NULL) {
+		fputs("bailiwick log: the policy names no log in [audit]; name a FILE\n", stderr);
+		return CLI_ERROR;
+	}
+	*ret_path = strdup(policy_audit(policy)->log);
+	return CLI_OK;
 }
 
 static int run_log(int argc, char **argv)
@@ -408,9 +399,12 @@ static int run_log(int argc, char **argv)
 	}
 	if (!parse_options(argc, argv, &options))
 		return cli_usage(&cli_log);
-	path = optind < argc ? strdup(argv[optind]) : log_of_policy(options.policy);
-	if (path == NULL)
+	if (optind < argc)
+		path = strdup(argv[optind]);
+	else if (find_log(options.policy, &path) != CLI_OK)
 		return CLI_ERROR;
+	if (path == NULL)
+		return say_error(&(struct err){ -ENOMEM, "no memory" });
 	return cli_finish(verify ? verify_log(path) : print_log(&options, path));
 }
 

@@ -3,13 +3,19 @@
 EXTRA_DIST += %D%/test.h
 UNIT =
 if HAVE_CMOCKA
-UNIT += %D%/address_test %D%/base_test %D%/life_test %D%/loop_test %D%/message_test %D%/name_test
+UNIT += %D%/address_test %D%/audit_files_test %D%/audit_test %D%/base_test %D%/life_test %D%/loop_test %D%/message_test %D%/name_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
 
 %C%_address_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_address_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_audit_files_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(CRYPTO_CFLAGS)
+%C%_audit_files_test_SOURCES = %D%/audit_files_test.c %D%/audit_log.c %D%/audit_log.h
+%C%_audit_files_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+%C%_audit_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_audit_test_SOURCES = %D%/audit_log.c %D%/audit_log.h %D%/audit_test.c
+%C%_audit_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_life_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
