@@ -22,3 +22,6 @@ else
 %C%_question_fuzz_SOURCES += %D%/replay_main.c
 TESTS += $(FUZZERS)
 endif
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
