@@ -190,6 +190,9 @@ void audit_reader_close(struct audit_reader *reader);
 int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_line *ret_line)
 	__attribute__((warn_unused_result));
 
+/* Whether @reader stands in a line that has no newline yet. */
+bool audit_reader_is_amid(const struct audit_reader *reader);
+
 /*
  * What was found at a line of a log; @text is valid during the call. @told is true of records that
  * could not be written, as the log itself says: a gap, but no break. @line 0 is the whole file.

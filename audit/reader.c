@@ -355,3 +355,8 @@ int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_lin
 		}
 	}
 }
+
+bool audit_reader_is_amid(const struct audit_reader *reader)
+{
+	return reader->len > 0 && !reader->given;
+}

@@ -198,7 +198,8 @@ static int walk_lines(struct walk *walk, struct audit_reader *reader)
 		check_line(walk, &line);
 	if (r < 0)
 		return r;
-	nanosleep(&settle, NULL);
+	if (audit_reader_is_amid(reader))
+		nanosleep(&settle, NULL);
 	while ((r = audit_reader_next(reader, true, &line)) > 0)
 		check_line(walk, &line);
 	return r;

@@ -10,6 +10,7 @@
 #include "audit/audit.h"
 #include "base/own.h"
 #include "cli/cli.h"
+#include "cli/print.h"
 #include "policy/policy.h"
 
 static const char help[] =
@@ -46,85 +47,8 @@ struct options {
 static const struct timespec follow_pause = { .tv_nsec = 200 * 1000 * 1000 };
 
 /*
- * Printing. The log's bytes are a stranger's, also when they are JSON: nothing
- * but printable ASCII reaches the terminal.
+ * Printing
  */
-
-/* Print @len bytes at @bytes, then blanks up to @width. */
-static void print_bytes(FILE *out, const char *bytes, size_t len, size_t width)
-{
-	size_t printed = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		uint8_t byte = (uint8_t)bytes[i];
-
-		if (byte >= ' ' && byte <= '~') {
-			putc(byte, out);
-			printed++;
-		} else {
-			fprintf(out, "\\x%02x", byte);
-			printed += 4;
-		}
-	}
-	for (; printed < width; printed++)
-		putc(' ', out);
-}
-
-static void print_text(FILE *out, const char *text, size_t width)
-{
-	if (text == NULL)
-		text = "-";
-	print_bytes(out, text, strlen(text), width);
-	if (width > 0)
-		putc(' ', out);
-}
-
-static void print_addresses(const struct audit_record *record)
-{
-	char text[ADDRESS_TEXT_SIZE];
-
-	for (unsigned i = 0; i < record->n_addresses; i++) {
-		address_print(&record->addresses[i], text);
-		printf("%s%s", i > 0 ? ", " : " -> ", text);
-	}
-}
-
-/* Print @entry as one line: what most have in columns, the rest behind. */
-static void print_entry(const struct audit_entry *entry)
-{
-	const struct audit_record *record = &entry->record;
-	char time_text[AUDIT_TIME_SIZE], agent[ADDRESS_TEXT_SIZE] = "-", name[NAME_TEXT_SIZE] = "-";
-
-	audit_time_print(entry->time_ms, time_text);
-	if (record->agent != NULL)
-		address_print(record->agent, agent);
-	if (record->name != NULL)
-		name_print(record->name, name);
-	printf("%s #%-7" PRIu64 " ", time_text, entry->seq);
-	print_text(stdout, record->verdict, 5);
-	print_text(stdout, record->action, 6);
-	print_text(stdout, agent, 15);
-	print_text(stdout, record->type, 5);
-	print_text(stdout, name, 32);
-	print_text(stdout, record->reason, 0);
-	if (record->grant != NULL) {
-		fputs(" by ", stdout);
-		print_text(stdout, record->grant, 0);
-	}
-	if (record->rcode != NULL) {
-		putchar(' ');
-		print_text(stdout, record->rcode, 0);
-	}
-	print_addresses(record);
-	if (record->timed)
-		printf(" %" PRIu64 ".%03" PRIu64 "ms", record->duration_us / 1000,
-		       record->duration_us % 1000);
-	if (record->detail != NULL) {
-		fputs(": ", stdout);
-		print_text(stdout, record->detail, 0);
-	}
-	putchar('\n');
-}
 
 static bool is_wanted(const struct options *options, const struct audit_entry *entry)
 {
@@ -151,14 +75,14 @@ static int print_line(const struct options *options, const struct audit_line *li
 	OWN(audit_entry_done) struct audit_entry entry = { .seq = 0 };
 
 	if (!line->whole || audit_entry_parse(line->text, line->len, &entry) < 0) {
-		print_bytes(stderr, line->path, strlen(line->path), 0);
+		cli_print_text(stderr, line->path);
 		fprintf(stderr, ":%" PRIu64 ": this line is no record\n", line->number);
 		return CLI_NO;
 	}
 	if (!is_wanted(options, &entry))
 		return CLI_OK;
 	if (!options->json) {
-		print_entry(&entry);
+		cli_print_entry(stdout, &entry);
 		return CLI_OK;
 	}
 	fwrite(line->text, 1, line->len, stdout); /* a record is printable ASCII */
@@ -174,7 +98,7 @@ static void own_reader(struct audit_reader **reader)
 static int say_error(const struct err *err)
 {
 	fputs("bailiwick log: ", stderr);
-	print_bytes(stderr, err->text, strlen(err->text), 0);
+	cli_print_text(stderr, err->text);
 	putc('\n', stderr);
 	return CLI_ERROR;
 }
@@ -210,11 +134,11 @@ static int print_log(const struct options *options, const char *path)
 static void print_fault(void *arg, const char *path, uint64_t line, bool told, const char *text)
 {
 	(void)arg;
-	print_bytes(stdout, path, strlen(path), 0);
+	cli_print_text(stdout, path);
 	if (line > 0)
 		printf(":%" PRIu64, line);
 	fputs(told ? ": note: " : ": ", stdout);
-	print_bytes(stdout, text, strlen(text), 0);
+	cli_print_text(stdout, text);
 	putchar('\n');
 }
 
@@ -338,7 +262,7 @@ static bool take_option(struct options *options, int c, char *value)
 	}
 	if (wrong != NULL) {
 		fputs("bailiwick log: ", stderr);
-		print_bytes(stderr, value, strlen(value), 0);
+		cli_print_text(stderr, value);
 		fprintf(stderr, " %s\n", wrong);
 	}
 	return wrong == NULL;

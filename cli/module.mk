@@ -8,6 +8,8 @@ bailiwick_SOURCES = \
 	%D%/explain.c \
 	%D%/log.c \
 	%D%/main.c \
+	%D%/print.c \
+	%D%/print.h \
 	%D%/serve.c
 bailiwick_LDADD = libresolver.a liblease.a libaudit.a libpolicy.a libbase.a \
 	$(UV_LIBS) $(LDNS_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MNL_LIBS) \

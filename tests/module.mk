@@ -13,3 +13,4 @@ include %D%/unit/module.mk
 include %D%/fuzz/module.mk
 include %D%/kernel/module.mk
 include %D%/replay/module.mk
+include %D%/system/module.mk
