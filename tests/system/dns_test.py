@@ -137,6 +137,7 @@ DOH_POLICY = '''
 [allow wide]
 owner = tests@example.com
 reason = Tests that even a wide grant does not bring these back
+wide = yes
 host = *.example.net
        *.use-application-dns.net
        use-application-dns.net
