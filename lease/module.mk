@@ -2,4 +2,15 @@
 noinst_LIBRARIES += liblease.a
 liblease_a_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS) $(NFTABLES_CFLAGS)
 liblease_a_SOURCES = \
-	%D%/lease.h
+	%D%/attr.h \
+	%D%/changes.c %D%/changes.h \
+	%D%/commit.c %D%/commit.h \
+	%D%/key.c %D%/key.h \
+	%D%/lease.h \
+	%D%/map.c %D%/map.h \
+	%D%/mirror.c %D%/mirror.h \
+	%D%/neighbour.c %D%/neighbour.h \
+	%D%/netlink.c %D%/netlink.h \
+	%D%/ruleset.c %D%/ruleset.h \
+	%D%/table.c %D%/table.h \
+	%D%/transaction.c %D%/transaction.h

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/err.h"
+#include "lease/netlink.h"
+#include "lease/transaction.h"
+
+/*
+ * Changes of the ruleset: our own as a whole (by libnftables, from text), and
+ * those of others, which nf_tables tells of.
+ */
+
+/* As netlink_load(), with @channel for questions; @text, @ret_events and @err are its own. */
+int changes_load(struct channel *channel, const char *text, int *ret_events, struct err *err)
+	__attribute__((warn_unused_result));
+
+/* As netlink_events_open(), for all changes but those that come by @channel. */
+int changes_open(const struct channel *channel) __attribute__((warn_unused_result));
+
+/* As netlink_events_read(), with the same @events, @sets, @n_sets and @rules. */
+unsigned changes_read(int events, const struct netlink_set *sets, size_t n_sets, bool rules);

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table: which leases there are, and until when.
+ *
+ * A lease hangs from the element of its (agent, address, protocol, port); the
+ * sets of others have elements of their own, which take no notice of agents.
+ * Ends only move later, so whatever ends does so by its place in a heap.
+ */
+#include "lease/lease.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/own.h"
+#include "lease/map.h"
+#include "lease/mirror.h"
+#include "lease/table.h"
+
+enum {
+	MS = 1000,          /* in a second */
+	END_AT_ONCE = 4096, /* leases that end in one turn of the loop */
+	BUSY_MS = 50,       /* until an element is asked again that could not be dropped */
+};
+
+struct lease {
+	struct map_node node; /* by element, grant and name */
+	struct heap_node end; /* no later than until_ms */
+	struct element *element;
+	struct policy *policy; /* in which grant lies */
+	const struct policy_grant *grant;
+	uint64_t until_ms;
+	uint64_t length_ms; /* from its last renewal: of the longest TTL that was answered */
+	uint8_t name_len;
+	uint8_t name_wire[];
+};
+
+struct lease_table {
+	struct loop *loop;
+	struct policy *policy; /* whose [nftables] the mirror serves */
+	struct mirror *mirror; /* NULL: the policy wants none */
+	uint64_t grace_ms, seed;
+	struct map elements, leases;
+	struct heap element_ends, lease_ends;
+	struct loop_timer timer;
+	uint64_t timer_ms; /* when it fires; UINT64_MAX: never */
+};
+
+/*
+ * Elements.
+ */
+
+/* The element of our own for a lease. */
+static struct element_key key_of_own(const struct address *agent, const struct address *address,
+				     uint8_t protocol, uint16_t port)
+{
+	struct element_key key = { .protocol = protocol, .port = port };
+
+	key.agent = *agent;
+	key.address = *address;
+	if (agent->family == address->family)
+		key.set = address->family == 4 ? MIRROR_LEASE4 : MIRROR_LEASE6;
+	else
+		key.set = address->family == 4 ? MIRROR_ETHER4 : MIRROR_ETHER6;
+	return key;
+}
+
+/* The element in @set, which is of others and has @number, for the lease of @own. */
+static struct element_key key_of_pushed(const struct netlink_set *set, size_t number,
+					const struct element_key *own)
+{
+	struct element_key key = { .set = (uint8_t)number, .address = own->address };
+
+	if (set->form == NETLINK_FORM_TUPLE) {
+		key.protocol = own->protocol;
+		key.port = own->port;
+	}
+	return key;
+}
+
+static struct element *find_element(const struct lease_table *table, const struct element_key *key,
+				    uint64_t hash)
+{
+	struct map_node *node = map_find(&table->elements, hash);
+
+	for (; node != NULL; node = map_find_next(node)) {
+		struct element *element = list_owner(node, struct element, node);
+
+		if (memcmp(&element->key, key, sizeof(*key)) == 0)
+			return element;
+	}
+	return NULL;
+}
+
+static bool is_mirrored(const struct lease_table *table, const struct element *element)
+{
+	return table->mirror != NULL && mirror_writes(table->mirror, element->key.set);
+}
+
+static int make_element(struct lease_table *table, const struct element_key *key, uint64_t hash,
+			const struct name *name, struct element **ret_element)
+{
+	OWN(own_free) struct element *element = calloc(1, sizeof(*element) + name->len);
+	int r;
+
+	if (element == NULL)
+		return -ENOMEM;
+	element->key = *key;
+	element->name_len = name->len;
+	memcpy(element->name_wire, name->wire, name->len);
+	r = map_add(&table->elements, &element->node, hash);
+	if (r < 0)
+		return r;
+	r = heap_add(&table->element_ends, &element->end, loop_now_ms(table->loop));
+	if (r < 0) {
+		map_drop(&table->elements, &element->node);
+		return r;
+	}
+	if (is_mirrored(table, element))
+		mirror_add(table->mirror, element);
+	*ret_element = steal_ptr(element);
+	return 0;
+}
+
+/* The element of @key, made if there is none. */
+static int obtain_element(struct lease_table *table, const struct element_key *key,
+			  const struct name *name, struct element **ret_element)
+{
+	uint64_t hash = hash_bytes(table->seed, key, sizeof(*key));
+	struct element *element = find_element(table, key, hash);
+
+	if (element == NULL)
+		return make_element(table, key, hash, name, ret_element);
+	*ret_element = element;
+	return 0;
+}
+
+/* Let @element stand until @until_ms at least, and @ask wait for that. */
+static int hold_element(struct lease_table *table, struct element *element, uint64_t until_ms,
+			struct lease_ask *ask)
+{
+	if (element->until_ms < until_ms)
+		element->until_ms = until_ms;
+	if (element->end.key <= loop_now_ms(table->loop))
+		heap_move(&table->element_ends, &element->end, element->until_ms);
+	return is_mirrored(table, element) ? mirror_want(table->mirror, element, until_ms, ask) : 0;
+}
+
+/*
+ * Leases.
+ */
+
+static uint64_t hash_lease(const struct lease_table *table, const struct element *element,
+			   const struct policy_grant *grant, const struct name *name)
+{
+	uint64_t of_grant = hash_bytes(table->seed, &grant, sizeof(grant));
+
+	return hash_bytes(element->node.hash ^ of_grant, name->wire, name->len);
+}
+
+static struct lease *find_lease(const struct lease_table *table, const struct element *element,
+				const struct policy_grant *grant, const struct name *name,
+				uint64_t hash)
+{
+	struct map_node *node = map_find(&table->leases, hash);
+
+	for (; node != NULL; node = map_find_next(node)) {
+		struct lease *lease = list_owner(node, struct lease, node);
+
+		if (lease->element == element && lease->grant == grant &&
+		    lease->name_len == name->len &&
+		    memcmp(lease->name_wire, name->wire, name->len) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+static int make_lease(struct lease_table *table, struct element *element, struct policy *policy,
+		      const struct policy_grant *grant, const struct name *name, uint64_t hash,
+		      struct lease **ret_lease)
+{
+	OWN(own_free) struct lease *lease = NULL;
+	int r;
+
+	if (table->leases.n >= LIMIT_LEASES || element->n_leases >= LIMIT_LEASES_PER_ELEMENT)
+		return -ENFILE;
+	lease = calloc(1, sizeof(*lease) + name->len);
+	if (lease == NULL)
+		return -ENOMEM;
+	lease->element = element;
+	lease->grant = grant;
+	lease->name_len = name->len;
+	memcpy(lease->name_wire, name->wire, name->len);
+	r = map_add(&table->leases, &lease->node, hash);
+	if (r < 0)
+		return r;
+	r = heap_add(&table->lease_ends, &lease->end, loop_now_ms(table->loop));
+	if (r < 0) {
+		map_drop(&table->leases, &lease->node);
+		return r;
+	}
+	lease->policy = policy_ref(policy);
+	element->n_leases++;
+	*ret_lease = steal_ptr(lease);
+	return 0;
+}
+
+/*
+ * Renew @lease if it is due: when less than three quarters of its length are left, or hardly
+ * more than the TTL. Its length is that of the longest TTL, since an answer from a cache has
+ * less of it each time, and a lease must outlive what is in the client's.
+ */
+static void renew_lease(struct lease_table *table, struct lease *lease,
+			const struct lease_wanted *wanted)
+{
+	uint64_t now_ms = loop_now_ms(table->loop);
+	uint64_t ttl_ms = (uint64_t)wanted->ttl_s * MS;
+	uint64_t left_ms = lease->until_ms > now_ms ? lease->until_ms - now_ms : 0;
+	int64_t grant_s = lease->grant->expires_s;
+	uint64_t length_ms;
+
+	if (lease->length_ms < ttl_ms + table->grace_ms)
+		lease->length_ms = ttl_ms + table->grace_ms;
+	length_ms = lease->length_ms;
+	if (left_ms >= length_ms - length_ms / 4 && left_ms >= ttl_ms + table->grace_ms / 2)
+		return;
+	if (grant_s != INT64_MAX) {
+		uint64_t grant_ms =
+			grant_s > wanted->now_s ? (uint64_t)(grant_s - wanted->now_s) * MS : 0;
+
+		if (length_ms > grant_ms)
+			length_ms = grant_ms;
+	}
+	if (lease->until_ms < now_ms + length_ms)
+		lease->until_ms = now_ms + length_ms;
+	if (lease->end.key <= now_ms)
+		heap_move(&table->lease_ends, &lease->end, lease->until_ms);
+}
+
+static int obtain_lease(struct lease_table *table, struct element *element, struct policy *policy,
+			const struct policy_grant *grant, const struct name *name,
+			struct lease **ret_lease)
+{
+	uint64_t hash = hash_lease(table, element, grant, name);
+	struct lease *lease = find_lease(table, element, grant, name, hash);
+
+	if (lease == NULL)
+		return make_lease(table, element, policy, grant, name, hash, ret_lease);
+	*ret_lease = lease;
+	return 0;
+}
+
+/*
+ * The end of leases and elements.
+ */
+
+static void drop_lease(struct lease_table *table, struct lease *lease)
+{
+	map_drop(&table->leases, &lease->node);
+	heap_drop(&table->lease_ends, &lease->end);
+	lease->element->n_leases--;
+	policy_unref(lease->policy);
+	free(lease);
+}
+
+static void drop_element(struct lease_table *table, struct element *element)
+{
+	map_drop(&table->elements, &element->node);
+	heap_drop(&table->element_ends, &element->end);
+	free(element);
+}
+
+/* End the first lease of the heap if its time has come. False if not. */
+static bool end_lease(struct lease_table *table, uint64_t now_ms)
+{
+	struct heap_node *first = heap_first(&table->lease_ends);
+
+	if (first == NULL || first->key > now_ms)
+		return false;
+	struct lease *lease = list_owner(first, struct lease, end);
+
+	if (lease->until_ms > now_ms)
+		heap_move(&table->lease_ends, first, lease->until_ms);
+	else
+		drop_lease(table, lease);
+	return true;
+}
+
+/* The same for elements. One that still has leases, or is being written, is asked again later. */
+static bool end_element(struct lease_table *table, uint64_t now_ms)
+{
+	struct heap_node *first = heap_first(&table->element_ends);
+
+	if (first == NULL || first->key > now_ms)
+		return false;
+	struct element *element = list_owner(first, struct element, end);
+
+	if (element->until_ms > now_ms)
+		heap_move(&table->element_ends, first, element->until_ms);
+	else if (element->n_leases > 0 ||
+		 (is_mirrored(table, element) && mirror_drop(table->mirror, element) < 0))
+		heap_move(&table->element_ends, first, now_ms + BUSY_MS);
+	else
+		drop_element(table, element);
+	return true;
+}
+
+static void on_end(struct loop_timer *timer);
+
+/* Let the timer fire at the first end. */
+static void set_timer(struct lease_table *table)
+{
+	const struct heap_node *lease = heap_first(&table->lease_ends);
+	const struct heap_node *element = heap_first(&table->element_ends);
+	uint64_t now_ms = loop_now_ms(table->loop);
+	uint64_t first_ms = UINT64_MAX;
+
+	if (lease != NULL)
+		first_ms = lease->key;
+	if (element != NULL && element->key < first_ms)
+		first_ms = element->key;
+	if (first_ms >= table->timer_ms)
+		return;
+	table->timer_ms = first_ms;
+	loop_timer_start(table->loop, &table->timer, first_ms > now_ms ? first_ms - now_ms : 0,
+			 on_end);
+}
+
+static void on_end(struct loop_timer *timer)
+{
+	struct lease_table *table = list_owner(timer, struct lease_table, timer);
+	uint64_t now_ms = loop_now_ms(table->loop);
+	unsigned n = 0;
+
+	table->timer_ms = UINT64_MAX;
+	while (n < END_AT_ONCE && end_lease(table, now_ms))
+		n++;
+	while (n < END_AT_ONCE && end_element(table, now_ms))
+		n++;
+	set_timer(table);
+	if (table->mirror != NULL)
+		mirror_tell(table->mirror);
+}
+
+/*
+ * Granting.
+ */
+
+/* One thing to lease: for one grant, one address and one port. */
+struct part {
+	struct policy *policy;
+	const struct policy_grant *grant;
+	const struct lease_wanted *wanted;
+	const struct address *address;
+	uint8_t protocol;
+	uint16_t port;
+};
+
+/* Have it in the sets of others, too. */
+static int push_part(struct lease_table *table, struct lease_ask *ask, const struct part *part,
+		     const struct element_key *own, uint64_t until_ms)
+{
+	const struct netlink_set *sets;
+	size_t n_sets = 0;
+	int all = 0;
+
+	if (table->mirror == NULL)
+		return 0;
+	sets = mirror_pushed(table->mirror, &n_sets);
+	for (size_t i = 0; i < n_sets; i++) {
+		struct element *element;
+
+		if (sets[i].version != part->address->family)
+			continue;
+		struct element_key key = key_of_pushed(&sets[i], MIRROR_OWN_SETS + i, own);
+		int r = obtain_element(table, &key, part->wanted->name, &element);
+
+		if (r == 0)
+			r = hold_element(table, element, until_ms, ask);
+		if (r < 0 && r != -EINPROGRESS)
+			return r;
+		if (r < 0)
+			all = r;
+	}
+	return all;
+}
+
+static int grant_part(struct lease_table *table, struct lease_ask *ask, const struct part *part)
+{
+	struct element_key key =
+		key_of_own(&part->wanted->agent, part->address, part->protocol, part->port);
+	struct element *element;
+	struct lease *lease = NULL;
+	int r = obtain_element(table, &key, part->wanted->name, &element);
+
+	if (r == 0)
+		r = obtain_lease(table, element, part->policy, part->grant, part->wanted->name,
+				 &lease);
+	if (r < 0)
+		return r;
+	renew_lease(table, lease, part->wanted);
+	r = hold_element(table, element, lease->until_ms, ask);
+	if (r < 0 && r != -EINPROGRESS)
+		return r;
+
+	int pushed = push_part(table, ask, part, &key, lease->until_ms);
+
+	return pushed < 0 ? pushed : r;
+}
+
+/* Each port of @part's grant. Gives 0, -EINPROGRESS, or why not. */
+static int grant_ports(struct lease_table *table, struct lease_ask *ask, struct part *part)
+{
+	const struct policy_grant *grant = part->grant;
+	int all = 0;
+
+	for (unsigned i = 0; i < grant->n_ports; i++) {
+		part->protocol = grant->ports[i].protocol;
+		for (unsigned port = grant->ports[i].from; port <= grant->ports[i].to; port++) {
+			part->port = (uint16_t)port;
+
+			int r = grant_part(table, ask, part);
+
+			if (r < 0 && r != -EINPROGRESS)
+				return r;
+			if (r < 0)
+				all = r;
+		}
+	}
+	return all;
+}
+
+static int grant_all(struct lease_table *table, struct lease_ask *ask, struct policy *policy,
+		     const struct lease_wanted *wanted)
+{
+	struct part part = { .policy = policy, .wanted = wanted };
+	int all = 0;
+
+	for (unsigned i = 0; i < wanted->n_addresses; i++) {
+		const struct policy_verdict *verdict = &wanted->verdicts[i];
+
+		part.address = &wanted->addresses[i];
+		for (unsigned j = 0; j < verdict->n_grants; j++) {
+			if (!(verdict->allowing & 1u << j))
+				continue;
+			part.grant = verdict->grants[j];
+
+			int r = grant_ports(table, ask, &part);
+
+			if (r < 0 && r != -EINPROGRESS)
+				return r;
+			if (r < 0)
+				all = r;
+		}
+	}
+	return all;
+}
+
+int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy *policy,
+		const struct lease_wanted *wanted)
+{
+	assert(ask->waits.next == NULL);
+	assert(ask->done != NULL);
+	assert(wanted->name->len > 0);
+
+	int r = grant_all(table, ask, policy, wanted);
+
+	/* What was leased before something failed stays: the policy allows it. */
+	if (r < 0 && r != -EINPROGRESS)
+		lease_ask_drop(ask);
+	set_timer(table);
+	return r;
+}
+
+uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t now_s)
+{
+	for (unsigned i = 0; i < verdict->n_grants; i++) {
+		int64_t expires_s = verdict->grants[i]->expires_s;
+
+		if (!(verdict->allowing & 1u << i) || expires_s == INT64_MAX)
+			continue;
+		if (expires_s <= now_s)
+			return 0;
+		if (expires_s - now_s < ttl_s)
+			ttl_s = (uint32_t)(expires_s - now_s);
+	}
+	return ttl_s;
+}
+
+void lease_table_poll(struct lease_table *table)
+{
+	if (table->mirror != NULL)
+		mirror_poll(table->mirror);
+}
+
+/*
+ * Looking at it.
+ */
+
+struct lease_status lease_table_status(const struct lease_table *table)
+{
+	struct lease_status status = { .up = true };
+
+	if (table->mirror != NULL)
+		mirror_status(table->mirror, &status);
+	status.n_leases = table->leases.n;
+	status.n_elements = table->elements.n;
+	return status;
+}
+
+static bool element_stands(const struct lease_table *table, const struct element *element,
+			   uint64_t until_ms)
+{
+	return !is_mirrored(table, element) || mirror_stands(table->mirror, element, until_ms);
+}
+
+/* Whether @lease stands, in the sets of others too. */
+static bool lease_stands(const struct lease_table *table, const struct lease *lease)
+{
+	const struct netlink_set *sets = NULL;
+	size_t n_sets = 0;
+
+	if (!element_stands(table, lease->element, lease->until_ms))
+		return false;
+	if (table->mirror != NULL)
+		sets = mirror_pushed(table->mirror, &n_sets);
+	for (size_t i = 0; i < n_sets; i++) {
+		if (sets[i].version != lease->element->key.address.family)
+			continue;
+		struct element_key key =
+			key_of_pushed(&sets[i], MIRROR_OWN_SETS + i, &lease->element->key);
+		const struct element *element =
+			find_element(table, &key, hash_bytes(table->seed, &key, sizeof(key)));
+
+		if (element == NULL || !element_stands(table, element, lease->until_ms))
+			return false;
+	}
+	return true;
+}
+
+void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg)
+{
+	uint64_t now_ms = loop_now_ms(table->loop);
+	struct map_node *node = NULL;
+
+	while ((node = map_walk(&table->leases, node)) != NULL) {
+		const struct lease *lease = list_owner(node, const struct lease, node);
+		const struct element_key *key = &lease->element->key;
+		struct name name;
+
+		if (lease->until_ms <= now_ms ||
+		    name_from_wire(lease->name_wire, lease->name_len, &name) < 0)
+			continue;
+		if (!visit(arg, &key->agent, &key->address, key->protocol, key->port, &name,
+			   lease->grant, lease->until_ms - now_ms, lease_stands(table, lease)))
+			return;
+	}
+}
+
+/*
+ * Birth and death.
+ */
+
+int table_new(struct loop *loop, struct policy *policy, enum netlink_refresh refresh,
+	      lease_report_fn *report, void *arg, struct lease_table **ret_table, struct err *err)
+{
+	struct lease_table *table = calloc(1, sizeof(*table));
+	int r;
+
+	if (table == NULL)
+		return err_set(err, -ENOMEM, "out of memory");
+	table->loop = loop;
+	table->policy = policy_ref(policy);
+	table->seed = hash_seed();
+	table->timer_ms = UINT64_MAX;
+	table->grace_ms = (uint64_t)policy_nftables(policy)->grace_s * MS;
+	r = mirror_new(loop, policy, refresh, report, arg, &table->mirror, err);
+	if (r < 0) {
+		lease_table_free(table);
+		return r;
+	}
+	*ret_table = table;
+	return 0;
+}
+
+int lease_table_new(struct loop *loop, struct policy *policy, lease_report_fn *report, void *arg,
+		    struct lease_table **ret_table, struct err *err)
+{
+	return table_new(loop, policy, NETLINK_REFRESH_PROBE, report, arg, ret_table, err);
+}
+
+void lease_table_free(struct lease_table *table)
+{
+	struct map_node *node;
+
+	if (table == NULL)
+		return;
+	mirror_free(table->mirror);
+	loop_timer_stop(&table->timer);
+	while ((node = map_walk(&table->leases, NULL)) != NULL)
+		drop_lease(table, list_owner(node, struct lease, node));
+	while ((node = map_walk(&table->elements, NULL)) != NULL)
+		drop_element(table, list_owner(node, struct element, node));
+	map_done(&table->leases);
+	map_done(&table->elements);
+	heap_done(&table->lease_ends);
+	heap_done(&table->element_ends);
+	policy_unref(table->policy);
+	free(table);
+}
