@@ -14,3 +14,4 @@ include %D%/fuzz/module.mk
 include %D%/kernel/module.mk
 include %D%/replay/module.mk
 include %D%/system/module.mk
+include %D%/bench/module.mk

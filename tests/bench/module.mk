@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+# Measurements, run by hand: a timing decides no test.
+EXTRA_DIST += %D%/answers.py
