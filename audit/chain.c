@@ -63,10 +63,10 @@ void chain_hash(struct chain_hasher *hasher, const char *line, size_t len,
 		 EVP_DigestFinal_ex(hasher->context, hash, NULL) == 1;
 	assert(hashed); /* a context that was set up once needs no memory */
 	for (size_t i = 0; i < HASH_BYTES; i++) {
-		ret_hash[2 * i] = digits[hash[i] >> 4];
-		ret_hash[2 * i + 1] = digits[hash[i] & 15];
+		ret_hash[i * 2] = digits[hash[i] >> 4];
+		ret_hash[i * 2 + 1] = digits[hash[i] & 15];
 	}
-	ret_hash[2 * HASH_BYTES] = '\0';
+	ret_hash[CHAIN_HASH_SIZE - 1] = '\0';
 }
 
 void chain_head_print(const struct chain_link *link, char text[CHAIN_HEAD_BYTES + 1])

@@ -327,9 +327,24 @@ static void switch_log(struct audit_reader *reader)
 	reader->number = 0;
 }
 
+/* The file at hand is at its end. Go to where reading goes on; false: nowhere yet. */
+static bool go_on(struct audit_reader *reader)
+{
+	if (&reader->sources[reader->at] == log_of(reader)) {
+		if (!reader->renamed)
+			return follow_log(reader);
+		switch_log(reader);
+		return true;
+	}
+	reader->at++;
+	reader->number = 0;
+	return true;
+}
+
 int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_line *ret_line)
 {
 	struct source *source;
+	bool is_over;
 	int r;
 
 	if (reader->given)
@@ -341,18 +356,11 @@ int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_lin
 			return r;
 		if (r > 0)
 			return give_line(reader, true, ret_line);
-		if (source != log_of(reader) || reader->renamed) {
-			if (reader->len > 0)
-				return give_line(reader, false, ret_line);
-			if (source == log_of(reader)) {
-				switch_log(reader);
-				continue;
-			}
-			reader->at++;
-			reader->number = 0;
-		} else if (!follow_log(reader)) {
+		is_over = source != log_of(reader) || reader->renamed;
+		if (is_over && reader->len > 0)
+			return give_line(reader, false, ret_line);
+		if (!go_on(reader))
 			return to_end && reader->len > 0 ? give_line(reader, false, ret_line) : 0;
-		}
 	}
 }
 

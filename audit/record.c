@@ -25,8 +25,8 @@ struct packed {
 
 /* A line has room for every text, address and name at their longest, each byte escaped. */
 #define LINE_MAX_BYTES                                                                           \
-	(N_TEXTS * 6 * (size_t)LIMIT_AUDIT_TEXT_BYTES +                                          \
-	 LIMIT_ANSWER_ADDRESSES * ((size_t)ADDRESS_TEXT_SIZE + 2) + 2 * (size_t)NAME_TEXT_SIZE + \
+	((size_t)6 * N_TEXTS * LIMIT_AUDIT_TEXT_BYTES +                                          \
+	 (size_t)LIMIT_ANSWER_ADDRESSES * (ADDRESS_TEXT_SIZE + 2) + (size_t)2 * NAME_TEXT_SIZE + \
 	 512)
 static_assert(LINE_MAX_BYTES <= LIMIT_AUDIT_LINE_BYTES, "a line may be longer than its limit");
 static_assert(alignof(struct address) == 1, "packed addresses are not aligned");
@@ -161,10 +161,7 @@ size_t record_unpack(const void *packed, struct record_stamp *ret_stamp,
 
 static char *put(char *at, const char *text)
 {
-	size_t len = strlen(text);
-
-	memcpy(at, text, len);
-	return at + len;
+	return mempcpy(at, text, strlen(text));
 }
 
 /* Write @value in at least @width digits. */

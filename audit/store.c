@@ -186,6 +186,7 @@ int store_open(const struct audit_config *config, struct chain_hasher *hasher,
 	       struct err *err)
 {
 	struct store *store = ret_store;
+	size_t len = strlen(config->path);
 	int r;
 
 	*store = (struct store){
@@ -196,9 +197,9 @@ int store_open(const struct audit_config *config, struct chain_hasher *hasher,
 		.head_fd = -1,
 	};
 	ret_found->reason = NULL;
-	if (strlen(config->path) + SUFFIX_MAX > sizeof(store->path))
+	if (len + SUFFIX_MAX > sizeof(store->path))
 		return err_set(err, -ENAMETOOLONG, "the name of the log is too long");
-	strcpy(store->path, config->path);
+	memcpy(store->path, config->path, len);
 	r = open_head(store, err);
 	if (r == 0) {
 		r = open_log(store->path, 0, &store->fd);

@@ -13,7 +13,7 @@
 #include "base/own.h"
 
 /* How long a line without a newline is waited for: the log may be being written. */
-static const struct timespec settle = { .tv_nsec = 100 * 1000 * 1000 };
+static const struct timespec settle = { .tv_nsec = 100L * 1000 * 1000 };
 
 struct walk {
 	audit_fault_fn *fault;

@@ -44,7 +44,7 @@ struct options {
 };
 
 /* How often a log that is followed is looked at. */
-static const struct timespec follow_pause = { .tv_nsec = 200 * 1000 * 1000 };
+static const struct timespec follow_pause = { .tv_nsec = 200L * 1000 * 1000 };
 
 /*
  * Printing

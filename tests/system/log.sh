@@ -133,7 +133,7 @@ sleep 0.5
 record 2020-11-30T14:00:03.000Z '"name":"h.example.com","verdict":"deny"'
 ok '... and over a truncation' await h.example.com followed
 ok '... each once' test "$(sort followed | uniq -d | wc -l)" -eq 0 -a "$(wc -l <followed)" -eq 5
-kill "$follower"
+kill "$follower" 2>/dev/null
 wait "$follower" 2>/dev/null
 follower=
 

@@ -410,7 +410,7 @@ static void a_changed_tail_is_told(void **state)
 
 	make_log(log, 5);
 	lines_read(&lines, log->path);
-	memcpy(strstr(lines.text[4], "deny"), "DENY", 4);
+	*strstr(lines.text[4], "deny") = 'D';
 	lines_write(&lines, log->path);
 	lines_free(&lines);
 	find_at_start(log, "changed");
@@ -455,10 +455,10 @@ static void an_edit_shows(void **state)
 
 		lines_read(&lines, log->path);
 		word = strstr(lines.text[i], "deny");
-		memcpy(word, "allo", 4);
+		word[0] = 'D';
 		lines_write(&lines, log->path);
 		assert_int_equal(log_verify(log, &summary), 1);
-		memcpy(word, "deny", 4);
+		word[0] = 'd';
 		lines_write(&lines, log->path);
 		lines_free(&lines);
 		assert_int_equal(log_verify(log, &summary), 0);

@@ -103,7 +103,8 @@ void log_name(struct name *ret_name, const char *label)
 	uint8_t wire[255];
 
 	wire[0] = (uint8_t)len;
-	memcpy(wire + 1, label, len);
+	for (size_t i = 0; i < len; i++)
+		wire[1 + i] = (uint8_t)label[i];
 	memcpy(wire + 1 + len, parent, sizeof(parent));
 	assert_int_equal(name_from_wire(wire, 1 + len + sizeof(parent), ret_name), 0);
 }

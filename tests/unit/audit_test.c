@@ -153,7 +153,8 @@ static void the_longest_record_fits(void **state)
 	assert_int_equal(strlen(back.detail), LIMIT_AUDIT_TEXT_BYTES - 1);
 	assert_int_equal(back.n_addresses, LIMIT_ANSWER_ADDRESSES);
 	len = record_format(&record, &stamp, zeros, line);
-	assert_true(len > 6 * 8 * (LIMIT_AUDIT_TEXT_BYTES - 1) && len <= LIMIT_AUDIT_LINE_BYTES);
+	assert_true(len > (size_t)6 * 8 * (LIMIT_AUDIT_TEXT_BYTES - 1) &&
+		    len <= LIMIT_AUDIT_LINE_BYTES);
 	assert_int_equal(line[len - 1], '\n');
 }
 
@@ -166,8 +167,7 @@ static void hostile_bytes_forge_nothing(void **state)
 					    "a\\b",
 					    "a\r",
 					    "a\xff",
-					    "a\x85"
-					    "b",
+					    "a\205b",
 					    "a|b,c;d",
 					    "%n%s",
 					    "a\x7f" };
