@@ -63,6 +63,20 @@ static void begin_file(struct store *store, const struct chain_link *link)
 	store->n_due += len;
 }
 
+static int write_head(const struct store *store, const struct chain_link *link)
+{
+	char head[CHAIN_HEAD_BYTES + 1];
+	ssize_t n;
+
+	chain_head_print(link, head);
+	n = pwrite(store->head_fd, head, CHAIN_HEAD_BYTES, 0);
+	if (n != CHAIN_HEAD_BYTES)
+		return n < 0 ? -errno : -ENOSPC;
+	if (store->sync && fdatasync(store->head_fd) < 0)
+		return -errno;
+	return 0;
+}
+
 /*
  * Opening
  */
@@ -174,6 +188,8 @@ static int read_files(struct store *store, struct chain_hasher *hasher, struct c
 		compare(state, &link, has_head ? &head : NULL, ret_found);
 	if (state == TAIL_EMPTY && has_head)
 		link = head;
+	if (state == TAIL_EMPTY && !has_head)
+		(void)write_head(store, &link); /* for verifiers; it is written again soon */
 	begin_file(store, state == TAIL_EMPTY ? &link : NULL);
 	if (has_head && head.seq > link.seq)
 		link.seq = head.seq;
@@ -287,8 +303,6 @@ static int write_group(struct store *store, struct store_group *group)
 
 int store_write(struct store *store, struct store_group *group)
 {
-	char head[CHAIN_HEAD_BYTES + 1];
-	ssize_t n;
 	int r;
 
 	r = write_due(store);
@@ -298,13 +312,7 @@ int store_write(struct store *store, struct store_group *group)
 		return r;
 	if (store->sync && fdatasync(store->fd) < 0)
 		return -errno;
-	chain_head_print(&group->link, head);
-	n = pwrite(store->head_fd, head, CHAIN_HEAD_BYTES, 0);
-	if (n != CHAIN_HEAD_BYTES)
-		return n < 0 ? -errno : -ENOSPC;
-	if (store->sync && fdatasync(store->head_fd) < 0)
-		return -errno;
-	return 0;
+	return write_head(store, &group->link);
 }
 
 /*

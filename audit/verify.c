@@ -184,7 +184,7 @@ static void check_end(struct walk *walk, const char *log, const char *head)
 			 "the log ends with record %" PRIu64 ", but its head names record %" PRIu64
 			 ": the tail was cut off",
 			 walk->last.seq, walk->head.seq);
-	else if (!walk->met_head)
+	else if (!walk->met_head && walk->head.seq > 0)
 		fault_at(walk, &head_line, "the head names record %" PRIu64 ", which is not there",
 			 walk->head.seq);
 }
