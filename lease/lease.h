@@ -47,11 +47,11 @@ struct lease_wanted {
 	const struct policy_verdict *verdicts; /* one for each address: whose grants allow it */
 	unsigned n_addresses;
 	uint32_t ttl_s; /* what is going to be answered; the grace is added here */
-	int64_t now_s;	/* Unix time: no lease is longer than its grant */
+	int64_t now_s;  /* Unix time: no lease is longer than its grant */
 };
 
 struct lease_status {
-	bool up;	   /* the mirror has been written, and nobody has undone it since */
+	bool up; /* the mirror has been written, and nobody has undone it since */
 	size_t n_leases, n_elements;
 	uint64_t n_commits, n_failures, n_restores;
 };

@@ -96,5 +96,5 @@ struct map_node *map_walk(const struct map *map, const struct map_node *node)
 void map_done(struct map *map)
 {
 	free(map->buckets);
-	*map = (struct map) { .buckets = NULL };
+	*map = (struct map){ .buckets = NULL };
 }

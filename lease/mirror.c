@@ -106,7 +106,7 @@ void lease_ask_drop(struct lease_ask *ask)
 		return;
 	forget_waits(ask);
 	list_drop(&ask->waits);
-	ask->waits = (struct list) { .next = NULL };
+	ask->waits = (struct list){ .next = NULL };
 }
 
 void mirror_tell(struct mirror *m)
@@ -116,7 +116,7 @@ void mirror_tell(struct mirror *m)
 	while ((node = list_take(&m->told)) != NULL) {
 		struct lease_ask *ask = list_owner(node, struct lease_ask, waits);
 
-		ask->waits = (struct list) { .next = NULL };
+		ask->waits = (struct list){ .next = NULL };
 		ask->done(ask, ask->status);
 	}
 }
@@ -237,7 +237,7 @@ static void add_to_batch(struct mirror *m, struct element *element, uint64_t now
 		move(&m->settled, element);
 		return;
 	}
-	commit->writes[commit->n_writes++] = (struct netlink_write) {
+	commit->writes[commit->n_writes++] = (struct netlink_write){
 		.set = &m->sets[element->key.set],
 		.agent = element->key.agent,
 		.address = element->key.address,
@@ -294,7 +294,7 @@ static void start_commit(struct mirror *m)
 	commit->netlink = m->netlink;
 	commit->ruleset = m->ruleset;
 	commit->load = m->load;
-	commit->errand = (struct loop_errand) { .run = commit_run, .done = on_committed };
+	commit->errand = (struct loop_errand){ .run = commit_run, .done = on_committed };
 	m->commit_epoch = m->epoch;
 	r = ensure_thread(m);
 	if (r < 0) {

@@ -94,9 +94,9 @@ static struct dns_door find_door(const struct policy_resolver *resolver, uint8_t
 		if (listen->address.family != family || is_loopback(&listen->address))
 			continue;
 		if (is_unspecified(&listen->address))
-			return (struct dns_door) { DOOR_REDIRECT, *listen };
+			return (struct dns_door){ DOOR_REDIRECT, *listen };
 		if (door.kind == DOOR_SHUT)
-			door = (struct dns_door) { DOOR_ADDRESS, *listen };
+			door = (struct dns_door){ DOOR_ADDRESS, *listen };
 	}
 	return door;
 }

@@ -23,6 +23,7 @@
 enum {
 	MS = 1000,          /* in a second */
 	END_AT_ONCE = 4096, /* leases that end in one turn of the loop */
+	LEAST_MS = 1000,    /* a TTL of 0 must do for one connection, without any grace too */
 	BUSY_MS = 50,       /* until an element is asked again that could not be dropped */
 };
 
@@ -33,7 +34,7 @@ struct lease {
 	struct policy *policy; /* in which grant lies */
 	const struct policy_grant *grant;
 	uint64_t until_ms;
-	uint64_t length_ms; /* from its last renewal: of the longest TTL that was answered */
+	uint64_t ttl_ms; /* the longest that it was granted for */
 	uint8_t name_len;
 	uint8_t name_wire[];
 };
@@ -208,32 +209,36 @@ static int make_lease(struct lease_table *table, struct element *element, struct
 	return 0;
 }
 
+/* How long a lease of @grant may be that begins at @now_s. */
+static uint64_t left_of_grant_ms(const struct policy_grant *grant, int64_t now_s)
+{
+	if (grant->expires_s == INT64_MAX)
+		return UINT64_MAX;
+	return grant->expires_s > now_s ? (uint64_t)(grant->expires_s - now_s) * MS : 0;
+}
+
 /*
- * Renew @lease if it is due: when less than three quarters of its length are left, or hardly
- * more than the TTL. Its length is that of the longest TTL, since an answer from a cache has
- * less of it each time, and a lease must outlive what is in the client's.
+ * Renew @lease if it is due: once a quarter of its TTL has passed, or when hardly more than the
+ * TTL is left of it. The TTL is the longest that it was ever granted for: an answer from a cache
+ * has less, and a lease must outlive what others got before.
  */
 static void renew_lease(struct lease_table *table, struct lease *lease,
 			const struct lease_wanted *wanted)
 {
 	uint64_t now_ms = loop_now_ms(table->loop);
-	uint64_t ttl_ms = (uint64_t)wanted->ttl_s * MS;
+	uint64_t ttl_ms = wanted->ttl_s > 0 ? (uint64_t)wanted->ttl_s * MS : LEAST_MS;
 	uint64_t left_ms = lease->until_ms > now_ms ? lease->until_ms - now_ms : 0;
-	int64_t grant_s = lease->grant->expires_s;
-	uint64_t length_ms;
+	uint64_t may_ms = left_of_grant_ms(lease->grant, wanted->now_s);
 
-	if (lease->length_ms < ttl_ms + table->grace_ms)
-		lease->length_ms = ttl_ms + table->grace_ms;
-	length_ms = lease->length_ms;
-	if (left_ms >= length_ms - length_ms / 4 && left_ms >= ttl_ms + table->grace_ms / 2)
+	if (lease->ttl_ms < ttl_ms)
+		lease->ttl_ms = ttl_ms;
+
+	uint64_t length_ms = lease->ttl_ms + table->grace_ms;
+
+	if (left_ms >= length_ms - lease->ttl_ms / 4 && left_ms >= ttl_ms + table->grace_ms / 2)
 		return;
-	if (grant_s != INT64_MAX) {
-		uint64_t grant_ms =
-			grant_s > wanted->now_s ? (uint64_t)(grant_s - wanted->now_s) * MS : 0;
-
-		if (length_ms > grant_ms)
-			length_ms = grant_ms;
-	}
+	if (length_ms > may_ms)
+		length_ms = may_ms;
 	if (lease->until_ms < now_ms + length_ms)
 		lease->until_ms = now_ms + length_ms;
 	if (lease->end.key <= now_ms)

@@ -63,7 +63,7 @@ void channel_done(struct channel *channel)
 	if (channel->socket != NULL)
 		mnl_socket_close(channel->socket);
 	free(channel->buffer);
-	*channel = (struct channel) { .socket = NULL };
+	*channel = (struct channel){ .socket = NULL };
 }
 
 static int send_bytes(const struct channel *channel, const void *bytes, size_t len)

@@ -3,7 +3,16 @@
 EXTRA_DIST += %D%/test.h
 UNIT =
 if HAVE_CMOCKA
-UNIT += %D%/address_test %D%/audit_files_test %D%/audit_test %D%/base_test %D%/life_test %D%/loop_test %D%/message_test %D%/name_test
+UNIT += \
+	%D%/address_test \
+	%D%/audit_files_test \
+	%D%/audit_test \
+	%D%/base_test \
+	%D%/lease_test \
+	%D%/life_test \
+	%D%/loop_test \
+	%D%/message_test \
+	%D%/name_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
@@ -18,6 +27,12 @@ TESTS += $(UNIT)
 %C%_audit_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_lease_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_lease_test_SOURCES = %D%/lease_test.c \
+	%D%/fake_policy.c %D%/fake_policy.h \
+	%D%/lease_world.c %D%/lease_world.h \
+	tests/replay/scripted.c tests/replay/scripted.h
+%C%_lease_test_LDADD = liblease.a libbase.a $(CMOCKA_LIBS)
 %C%_life_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_life_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_loop_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
