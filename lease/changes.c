@@ -217,29 +217,39 @@ static int run_nft(const char *text, struct err *err)
 	return err_set(err, code, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"), said);
 }
 
+/*
+ * Load @text and open the events behind it.
+ *
+ * Fails  -EAGAIN: someone else's change lies between; nothing is said in @err.
+ */
+static int load_once(struct channel *channel, const char *text, int *ret_events, struct err *err)
+{
+	OWN(own_close) int events = -1;
+	uint32_t before, after;
+	int r = ask_generation(channel, &before);
+
+	if (r < 0)
+		return err_set(err, r, "cannot ask for the ruleset's generation: %s", strerror(-r));
+	r = run_nft(text, err);
+	if (r < 0)
+		return r;
+	events = changes_open(channel);
+	r = events < 0 ? events : ask_generation(channel, &after);
+	if (r < 0)
+		return err_set(err, r, "cannot watch the ruleset: %s", strerror(-r));
+	if (after != before + 1)
+		return -EAGAIN;
+	*ret_events = steal_fd(events);
+	return 0;
+}
+
 int changes_load(struct channel *channel, const char *text, int *ret_events, struct err *err)
 {
 	for (unsigned i = 0; i < LOAD_TRIES; i++) {
-		uint32_t before, after;
-		int r = ask_generation(channel, &before);
+		int r = load_once(channel, text, ret_events, err);
 
-		if (r == 0)
-			r = run_nft(text, err);
-		else
-			err_set(err, r, "cannot ask for the ruleset's generation: %s",
-				strerror(-r));
-		if (r < 0)
+		if (r != -EAGAIN)
 			return r;
-
-		OWN(own_close) int events = changes_open(channel);
-
-		r = events < 0 ? events : ask_generation(channel, &after);
-		if (r < 0)
-			return err_set(err, r, "cannot watch the ruleset: %s", strerror(-r));
-		if (after == before + 1) {
-			*ret_events = steal_fd(events);
-			return 0;
-		}
 	}
 	return err_set(err, -EBUSY, "others keep changing the ruleset while it is loaded");
 }

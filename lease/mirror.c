@@ -544,7 +544,7 @@ static int find_pushed_sets(struct mirror *m, const struct policy_nftables *nfta
 /* Load the ruleset, if one is ours; learn of changes from there on. */
 static int load_first(struct mirror *m, const struct policy *policy, struct err *err)
 {
-	int events, r;
+	int events = -1, r;
 
 	if (m->own) {
 		r = ruleset_text(policy, &m->ruleset, err);

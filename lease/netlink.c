@@ -31,34 +31,34 @@ struct netlink {
 	uint8_t ether[NEIGHBOUR_ETHER_LEN]; /* ... and what was found */
 };
 
-void netlink_close(struct netlink *nl)
+void netlink_close(struct netlink *netlink)
 {
-	if (nl == NULL)
+	if (netlink == NULL)
 		return;
-	channel_done(&nl->channel);
-	if (nl->route >= 0)
-		close(nl->route);
-	free(nl);
+	channel_done(&netlink->channel);
+	if (netlink->route >= 0)
+		close(netlink->route);
+	free(netlink);
 }
 
-static void own_netlink(struct netlink *const *nl)
+static void own_netlink(struct netlink *const *netlink)
 {
-	netlink_close(*nl);
+	netlink_close(*netlink);
 }
 
-enum netlink_refresh netlink_refresh(const struct netlink *nl)
+enum netlink_refresh netlink_refresh(const struct netlink *netlink)
 {
-	return nl->refresh;
+	return netlink->refresh;
 }
 
-int netlink_load(struct netlink *nl, const char *text, int *ret_events, struct err *err)
+int netlink_load(struct netlink *netlink, const char *text, int *ret_events, struct err *err)
 {
-	return changes_load(&nl->channel, text, ret_events, err);
+	return changes_load(&netlink->channel, text, ret_events, err);
 }
 
-int netlink_events_open(const struct netlink *nl)
+int netlink_events_open(const struct netlink *netlink)
 {
-	return changes_open(&nl->channel);
+	return changes_open(&netlink->channel);
 }
 
 unsigned netlink_events_read(int events, const struct netlink_set *sets, size_t n_sets, bool rules)
@@ -71,18 +71,18 @@ unsigned netlink_events_read(int events, const struct netlink_set *sets, size_t 
  */
 
 /* How many messages write one element. */
-static uint32_t messages_each(const struct netlink *nl)
+static uint32_t messages_each(const struct netlink *netlink)
 {
-	return nl->refresh == NETLINK_REFRESH_RENEW ? 3 : 1;
+	return netlink->refresh == NETLINK_REFRESH_RENEW ? 3 : 1;
 }
 
-static int put_refreshed(struct netlink *nl, struct transaction *t,
+static int put_refreshed(struct netlink *netlink, struct transaction *t,
 			 const struct transaction_element *element, uint16_t flags)
 {
 	uint16_t create = NLM_F_CREATE;
 	int r = 0;
 
-	if (nl->refresh == NETLINK_REFRESH_RENEW) {
+	if (netlink->refresh == NETLINK_REFRESH_RENEW) {
 		const struct transaction_element bare = {
 			.table = element->table,
 			.set = element->set,
@@ -109,18 +109,18 @@ static bool is_loopback(const struct address *address)
 }
 
 /* The link-layer address of @agent, looked up once for elements that follow each other. */
-static const uint8_t *find_ether(struct netlink *nl, const struct address *agent)
+static const uint8_t *find_ether(struct netlink *netlink, const struct address *agent)
 {
-	if (!address_equal(&nl->neighbour, agent)) {
-		nl->neighbour = *agent;
-		nl->neighbour_known =
-			!is_loopback(agent) && neighbour_find(nl->route, agent, nl->ether);
+	if (!address_equal(&netlink->neighbour, agent)) {
+		netlink->neighbour = *agent;
+		netlink->neighbour_known = !is_loopback(agent) &&
+					   neighbour_find(netlink->route, agent, netlink->ether);
 	}
-	return nl->neighbour_known ? nl->ether : NULL;
+	return netlink->neighbour_known ? netlink->ether : NULL;
 }
 
-static int put_write(struct netlink *nl, struct transaction *t, const struct netlink_write *write,
-		     uint16_t flags)
+static int put_write(struct netlink *netlink, struct transaction *t,
+		     const struct netlink_write *write, uint16_t flags)
 {
 	const struct netlink_set *set = write->set;
 	const uint8_t *ether = NULL;
@@ -128,7 +128,7 @@ static int put_write(struct netlink *nl, struct transaction *t, const struct net
 	char comment[NAME_TEXT_SIZE] = "";
 
 	if (set->form == NETLINK_FORM_ETHER) {
-		ether = find_ether(nl, &write->agent);
+		ether = find_ether(netlink, &write->agent);
 		if (ether == NULL)
 			set = set->otherwise;
 	}
@@ -147,7 +147,7 @@ static int put_write(struct netlink *nl, struct transaction *t, const struct net
 		.comment = comment[0] != '\0' ? comment : NULL,
 	};
 
-	return put_refreshed(nl, t, &element, flags);
+	return put_refreshed(netlink, t, &element, flags);
 }
 
 /* What becomes known of a transaction's writes while its answers are read. */
@@ -176,16 +176,16 @@ static void note_error(void *arg, uint32_t i, int error)
 }
 
 /* One transaction of @n elements. */
-static int write_together(struct netlink *nl, struct netlink_write *writes, size_t n)
+static int write_together(struct netlink *netlink, struct netlink_write *writes, size_t n)
 {
-	struct tally tally = { writes, (uint32_t)n, messages_each(nl), 0, false };
-	struct transaction t = transaction_begin(&nl->channel);
+	struct tally tally = { writes, (uint32_t)n, messages_each(netlink), 0, false };
+	struct transaction t = transaction_begin(&netlink->channel);
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)
 		writes[i].status = 0;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = put_write(nl, &t, &writes[i], i + 1 == n ? NLM_F_ACK : 0);
+		r = put_write(netlink, &t, &writes[i], i + 1 == n ? NLM_F_ACK : 0);
 	if (r == 0)
 		r = transaction_commit(&t, note_error, &tally);
 	if (tally.error < 0)
@@ -198,16 +198,16 @@ static int write_together(struct netlink *nl, struct netlink_write *writes, size
 	return r;
 }
 
-int netlink_write(struct netlink *nl, struct netlink_write *writes, size_t n)
+int netlink_write(struct netlink *netlink, struct netlink_write *writes, size_t n)
 {
-	size_t fit = nl->channel.batch_bytes / TRANSACTION_ELEMENT_BYTES - 1;
+	size_t fit = netlink->channel.batch_bytes / TRANSACTION_ELEMENT_BYTES - 1;
 	int worst = 0;
 
-	if (fit > nl->channel.batch_max)
-		fit = nl->channel.batch_max;
-	nl->neighbour.family = 0;
+	if (fit > netlink->channel.batch_max)
+		fit = netlink->channel.batch_max;
+	netlink->neighbour.family = 0;
 	for (size_t i = 0; i < n; i += fit) {
-		int r = write_together(nl, writes + i, n - i < fit ? n - i : fit);
+		int r = write_together(netlink, writes + i, n - i < fit ? n - i : fit);
 
 		if (r < 0 && (worst == 0 || worst == -ENFILE))
 			worst = r;
@@ -348,7 +348,7 @@ static int read_probe(struct channel *channel, const char *table, uint64_t *ret_
 	return r;
 }
 
-static int probe_refresh(struct netlink *nl, struct err *err)
+static int probe_refresh(struct netlink *netlink, struct err *err)
 {
 	char table[64];
 	uint64_t nonce = 0, expires_ms = 0;
@@ -357,38 +357,39 @@ static int probe_refresh(struct netlink *nl, struct err *err)
 		return err_set(err, -EIO, "no random bytes");
 	snprintf(table, sizeof(table), "bailiwick-probe-%016llx", (unsigned long long)nonce);
 
-	int r = write_probe(&nl->channel, table);
-	int read = r == 0 ? read_probe(&nl->channel, table, &expires_ms) : r;
+	int r = write_probe(&netlink->channel, table);
+	int read = r == 0 ? read_probe(&netlink->channel, table, &expires_ms) : r;
 
 	if (r == 0)
-		r = drop_probe(&nl->channel, table);
+		r = drop_probe(&netlink->channel, table);
 	if (r == 0)
 		r = read;
 	if (r < 0)
 		return err_set(err, r, "cannot make a table in nf_tables: %s%s", strerror(-r),
 			       r == -EPERM ? " (CAP_NET_ADMIN is needed)" : "");
-	nl->refresh = expires_ms > PROBE_SOON_MS ? NETLINK_REFRESH_UPDATE : NETLINK_REFRESH_RENEW;
+	netlink->refresh =
+		expires_ms > PROBE_SOON_MS ? NETLINK_REFRESH_UPDATE : NETLINK_REFRESH_RENEW;
 	return 0;
 }
 
 int netlink_open(enum netlink_refresh refresh, struct netlink **ret_netlink, struct err *err)
 {
-	OWN(own_netlink) struct netlink *nl = calloc(1, sizeof(*nl));
+	OWN(own_netlink) struct netlink *netlink = calloc(1, sizeof(*netlink));
 	int r;
 
-	if (nl == NULL)
+	if (netlink == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
-	nl->refresh = refresh;
-	nl->route = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	r = nl->route < 0 ? -errno : channel_open(&nl->channel);
+	netlink->refresh = refresh;
+	netlink->route = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	r = netlink->route < 0 ? -errno : channel_open(&netlink->channel);
 	if (r < 0)
 		return err_set(err, r, "cannot open a netlink socket: %s", strerror(-r));
 	if (refresh == NETLINK_REFRESH_PROBE) {
-		r = probe_refresh(nl, err);
+		r = probe_refresh(netlink, err);
 		if (r < 0)
 			return r;
 	}
-	*ret_netlink = steal_ptr(nl);
+	*ret_netlink = steal_ptr(netlink);
 	return 0;
 }
 
@@ -467,7 +468,7 @@ static int refuse(const struct policy_push *push, int code, const char *why, str
 		       why);
 }
 
-int netlink_set_find(struct netlink *nl, const struct policy_push *push,
+int netlink_set_find(struct netlink *netlink, const struct policy_push *push,
 		     struct netlink_set *ret_set, struct err *err)
 {
 	struct netlink_set set = { .family = family_number(push->family),
@@ -478,7 +479,7 @@ int netlink_set_find(struct netlink *nl, const struct policy_push *push,
 
 	if (strlen(push->table) >= NFT_NAME_MAXLEN || strlen(push->set) >= NFT_NAME_MAXLEN)
 		return refuse(push, -EINVAL, "the name is too long", err);
-	r = ask_for_set(&nl->channel, push, &found);
+	r = ask_for_set(&netlink->channel, push, &found);
 	if (r < 0)
 		return refuse(push, r, r == -ENOENT ? "there is no such set" : strerror(-r), err);
 

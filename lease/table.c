@@ -398,12 +398,12 @@ static int grant_part(struct lease_table *table, struct lease_ask *ask, const st
 	struct element_key key =
 		key_of_own(&part->wanted->agent, part->address, part->protocol, part->port);
 	struct element *element;
-	struct lease *lease = NULL;
+	struct lease *lease;
 	int r = obtain_element(table, &key, part->wanted->name, &element);
 
-	if (r == 0)
-		r = obtain_lease(table, element, part->policy, part->grant, part->wanted->name,
-				 &lease);
+	if (r < 0)
+		return r;
+	r = obtain_lease(table, element, part->policy, part->grant, part->wanted->name, &lease);
 	if (r < 0)
 		return r;
 	renew_lease(table, lease, part->wanted);

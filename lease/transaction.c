@@ -17,7 +17,8 @@ enum {
 	REPLY_BYTES = 16384,
 	/* What one error takes at most of the receive buffer, as the kernel accounts it. */
 	ERROR_BYTES = 1536,
-	MESSAGES_EACH = 3, /* and so errors, of one element */
+	/* The same of one element, which may take three messages. */
+	ELEMENT_ERROR_BYTES = 3 * ERROR_BYTES,
 };
 
 /* Make a buffer of @fd as large as we may. Gives how large it is, or 0. */
@@ -53,7 +54,7 @@ int channel_open(struct channel *channel)
 	if (sends < LEAST_BUFFER_BYTES || receives < LEAST_BUFFER_BYTES)
 		return -ENOBUFS;
 	channel->batch_bytes = sends;
-	channel->batch_max = receives / (MESSAGES_EACH * ERROR_BYTES);
+	channel->batch_max = receives / ELEMENT_ERROR_BYTES;
 	channel->buffer = malloc(channel->batch_bytes);
 	return channel->buffer != NULL ? 0 : -ENOMEM;
 }

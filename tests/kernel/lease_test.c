@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/loop.h"
+#include "base/own.h"
 #include "lease/lease.h"
 #include "lease/table.h"
 #include "tests/kernel/tap.h"
@@ -115,27 +116,19 @@ static int grant(struct world *w, const char *agent, const char *address, uint32
 static const char list4[] = "nft list set inet bailiwick lease4";
 static const char list6[] = "nft list set inet bailiwick lease6";
 
-/* How many whole seconds the element with @key in the set listed by @command has left; or -1. */
+/* How many whole seconds are left of the element with @key in the set listed by @command; or -1. */
 static long expires_s(const char *command, const char *key)
 {
-	char line[4096];
-	FILE *from = popen(command, "re");
-	long left = -1;
+	OWN(own_free) char *list = tap_read(command);
+	const char *at = list != NULL ? strstr(list, key) : NULL;
+	char *end;
 
-	while (from != NULL && fgets(line, sizeof(line), from) != NULL) {
-		const char *at = strstr(line, key);
-		const char *expires = at != NULL ? strstr(at, "expires ") : NULL;
-		unsigned first = 0, second = 0;
-		char unit = 's';
+	at = at != NULL ? strstr(at, "expires ") : NULL;
+	if (at == NULL)
+		return -1;
+	long left = strtol(at + strlen("expires "), &end, 10);
 
-		if (expires == NULL ||
-		    sscanf(expires, "expires %u%c%u", &first, &unit, &second) < 2)
-			continue;
-		left = unit == 'm' ? (long)first * 60 + second : (long)first;
-	}
-	if (from != NULL)
-		pclose(from);
-	return left;
+	return *end == 'm' && end[1] != 's' ? left * 60 + strtol(end + 1, NULL, 10) : left;
 }
 
 static void leases_come_and_are_kept(enum netlink_refresh refresh)

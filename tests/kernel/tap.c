@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/own.h"
 
 static unsigned n_tests, n_failed;
 
@@ -80,41 +82,78 @@ void tap_unshare(void)
 		give_up("cannot set lo up");
 }
 
-__attribute__((format(printf, 1, 0))) static int run(const char *fmt, va_list args)
+/* Start `sh -c COMMAND`, its output to the descriptor @out. */
+static pid_t start_shell(const char *command, int out)
 {
-	char command[4096];
-	int n = vsnprintf(command, sizeof(command), fmt, args);
+	char *const argv[] = { strdup("sh"), strdup("-c"), strdup(command), NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t pid = -1;
 
-	if (n < 0 || (size_t)n >= sizeof(command))
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) != 0)
+		pid = -1;
+	posix_spawn_file_actions_destroy(&actions);
+	for (unsigned i = 0; argv[i] != NULL; i++)
+		free(argv[i]);
+	return pid;
+}
+
+static int end_shell(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
-	fflush(stdout);
-
-	int status = system(command);
-
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return WEXITSTATUS(status);
 }
 
 int tap_sh(const char *fmt, ...)
 {
+	char command[4096];
 	va_list args;
 
 	va_start(args, fmt);
-	int status = run(fmt, args);
+	int n = vsnprintf(command, sizeof(command), fmt, args);
 
 	va_end(args);
-	return status;
+	if (n < 0 || (size_t)n >= sizeof(command))
+		return -1;
+	fflush(stdout);
+	return end_shell(start_shell(command, STDERR_FILENO));
+}
+
+char *tap_read(const char *command)
+{
+	OWN(own_free) char *text = NULL;
+	size_t used = 0;
+	int pipes[2];
+	ssize_t n;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return NULL;
+
+	pid_t pid = start_shell(command, pipes[1]);
+
+	close(pipes[1]);
+	do {
+		char *longer = realloc(text, used + 65537);
+
+		if (longer == NULL)
+			abort();
+		text = longer;
+		n = read(pipes[0], text + used, 65536);
+		used += n > 0 ? (size_t)n : 0;
+	} while (n > 0);
+	close(pipes[0]);
+	end_shell(pid);
+	text[used] = '\0';
+	return steal_ptr(text);
 }
 
 bool tap_says(const char *command, const char *text)
 {
-	static char output[1 << 20];
-	FILE *from = popen(command, "re");
-	size_t n;
+	OWN(own_free) char *output = tap_read(command);
 
-	if (from == NULL)
-		return false;
-	n = fread(output, 1, sizeof(output) - 1, from);
-	output[n] = '\0';
-	pclose(from);
-	return strstr(output, text) != NULL;
+	return output != NULL && strstr(output, text) != NULL;
 }

@@ -18,8 +18,11 @@ int tap_end(void);
  */
 void tap_unshare(void);
 
-/* Run the shell command @fmt; give its exit status. */
+/* Run the shell command @fmt, its output to standard error; give its exit status. */
 int tap_sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The output of the shell command @command, which the caller frees; NULL if it did not run. */
+char *tap_read(const char *command);
 
 /* True if the output of the shell command @command has @text in it. */
 bool tap_says(const char *command, const char *text);

@@ -112,8 +112,8 @@ static void lease_always_outlives_the_ttl(void **state)
 		uint32_t ttl_s = i * 7 % 90;
 
 		assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = ttl_s }), 0);
-		assert_true(left_ms(w, "192.0.2.1") >= ttl_s * 1000 + GRACE_MS / 2);
-		scripted_pass(w->loop, i * 13 % 3000);
+		assert_true(left_ms(w, "192.0.2.1") >= (uint64_t)ttl_s * 1000 + GRACE_MS / 2);
+		scripted_pass(w->loop, (uint64_t)i * 13 % 3000);
 	}
 }
 
@@ -527,7 +527,7 @@ static void element_may_end_while_it_is_under_way(void **state)
 	scripted_turn(w->loop);
 	assert_non_null(w->errand);
 	world_grant(w, &queued, (struct world_wish){ .ttl_s = 1, .address = "192.0.2.2" });
-	scripted_pass(w->loop, 3 * GRACE_MS);
+	scripted_pass(w->loop, 3ull * GRACE_MS);
 	assert_int_equal(lease_table_status(w->table).n_leases, 0);
 	assert_int_equal(lease_table_status(w->table).n_elements, 1);
 	assert_int_equal(queued.n_done, 1);
