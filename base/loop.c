@@ -233,12 +233,17 @@ static void on_poll(uv_poll_t *uv, int status, int events)
 
 	if (poll->watch == NULL)
 		return;
-	/* An error on the socket (an ICMP one, say) stops a uv_poll_t; the owner decides that. */
-	if (status < 0)
+	/*
+	 * An error on the socket (an ICMP one, say) stops a uv_poll_t; the owner decides that. It
+	 * is told as what the owner waits for, whose next read or write then says which error.
+	 */
+	if (status < 0) {
 		uv_poll_start(uv, poll->wanted, on_poll);
-	if (status < 0 || events & (UV_READABLE | UV_DISCONNECT))
+		events = poll->wanted;
+	}
+	if (events & UV_READABLE)
 		ready |= LOOP_READ;
-	if (status < 0 || events & UV_WRITABLE)
+	if (events & UV_WRITABLE)
 		ready |= LOOP_WRITE;
 	poll->watch->ready(poll->watch, ready);
 }

@@ -87,7 +87,8 @@ struct loop_watch {
 
 /*
  * Let @watch call @ready whenever @fd is ready for one of @events (LOOP_READ, LOOP_WRITE) on
- * @loop, or broken; or change the events of a watch that is running.
+ * @loop, or broken; or change the events of a watch that is running. One that is broken is ready
+ * for all of @events, and for no other.
  *
  * Owns   nothing: close @fd after loop_watch_stop().
  */

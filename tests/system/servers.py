@@ -183,6 +183,8 @@ class Upstream:
                 wire, peer = self.udp.recvfrom(65535)
             except OSError:
                 return
+            if not self.open:
+                return
             threading.Thread(target=self.answer_udp, args=(wire, peer), daemon=True).start()
 
     def answer_udp(self, wire, peer):

@@ -204,6 +204,26 @@ static void tasks_may_defer_themselves(void **state)
 	assert_true(loop_exact_us(bench->loop) - before_us < 1000000);
 }
 
+/* A plain socket of the test's own, on a port that the kernel picks. */
+static int serve(int type, struct endpoint *ret_endpoint)
+{
+	struct sockaddr_storage sockaddr;
+	struct endpoint any;
+	socklen_t len;
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(endpoint_parse("127.0.0.1", 0, &any), 0);
+	len = endpoint_to_sockaddr(&any, &sockaddr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&sockaddr, len), 0);
+	if (type == SOCK_STREAM)
+		assert_int_equal(listen(fd, 4), 0);
+	len = sizeof(sockaddr);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sockaddr, &len), 0);
+	*ret_endpoint = endpoint_from_sockaddr(&sockaddr);
+	return fd;
+}
+
 /*
  * Descriptors.
  */
@@ -258,6 +278,31 @@ static void watches_tell_what_is_ready(void **state)
 	close(fds[0]);
 }
 
+/* A socket with an error is ready for what is watched, and for nothing else. */
+static void a_broken_descriptor_is_ready_for_what_is_watched(void **state)
+{
+	static const unsigned wanted[] = { LOOP_READ, LOOP_WRITE, LOOP_READ | LOOP_WRITE };
+	struct bench *bench = *state;
+	struct endpoint server;
+	struct sockaddr_storage to;
+	socklen_t len;
+
+	close(serve(SOCK_DGRAM, &server));
+	len = endpoint_to_sockaddr(&server, &to);
+	for (size_t i = 0; i < LENGTH(wanted); i++) {
+		struct pipe_end end = { .bench = bench };
+		int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+		assert_int_equal(connect(fd, (struct sockaddr *)&to, len), 0);
+		assert_int_equal(send(fd, "x", 1, 0), 1); /* which ICMP refuses */
+		assert_int_equal(
+			loop_watch_start(bench->loop, &end.watch, fd, wanted[i], note_ready), 0);
+		loop_run(bench->loop);
+		assert_int_equal(end.events, wanted[i]);
+		close(fd);
+	}
+}
+
 static void a_file_cannot_be_watched(void **state)
 {
 	struct bench *bench = *state;
@@ -271,27 +316,8 @@ static void a_file_cannot_be_watched(void **state)
 }
 
 /*
- * Sockets. The server is a plain socket of the test's own, on a port that the kernel picks.
+ * Sockets.
  */
-
-static int serve(int type, struct endpoint *ret_endpoint)
-{
-	struct sockaddr_storage sockaddr;
-	struct endpoint any;
-	socklen_t len;
-	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(endpoint_parse("127.0.0.1", 0, &any), 0);
-	len = endpoint_to_sockaddr(&any, &sockaddr);
-	assert_int_equal(bind(fd, (struct sockaddr *)&sockaddr, len), 0);
-	if (type == SOCK_STREAM)
-		assert_int_equal(listen(fd, 4), 0);
-	len = sizeof(sockaddr);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&sockaddr, &len), 0);
-	*ret_endpoint = endpoint_from_sockaddr(&sockaddr);
-	return fd;
-}
 
 struct client {
 	struct loop_udp udp;
@@ -526,7 +552,7 @@ static void errand_done(struct loop_errand *errand)
 
 static void start_errand(struct loop_errand_thread *thread, struct errand *it)
 {
-	it->errand = (struct loop_errand) { .run = run_errand, .done = errand_done };
+	it->errand = (struct loop_errand){ .run = run_errand, .done = errand_done };
 	loop_errand_start(thread, &it->errand);
 }
 
@@ -638,6 +664,7 @@ int main(void)
 		TEST(tasks_run_once_in_order),
 		TEST(tasks_may_defer_themselves),
 		TEST(watches_tell_what_is_ready),
+		TEST(a_broken_descriptor_is_ready_for_what_is_watched),
 		TEST(a_file_cannot_be_watched),
 		TEST(datagrams_come_back),
 		TEST(strangers_are_not_heard),
