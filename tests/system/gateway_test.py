@@ -84,6 +84,9 @@ class Topology:
         self.origin.run('ip', '-6', 'route', 'add', 'default', 'via', '2606:2800:220:1::1')
         self.gateway.write('/proc/sys/net/ipv4/ip_forward', '1')
         self.gateway.write('/proc/sys/net/ipv6/conf/all/forwarding', '1')
+        # The kernel sends an agent one ICMP error a second, after a burst; see the manual.
+        self.gateway.write('/proc/sys/net/ipv4/icmp_ratelimit', '0')
+        self.gateway.write('/proc/sys/net/ipv6/icmp/ratelimit', '0')
         self.nsd = Nsd(self.origin, folder, 'example.com', RECORDS, '93.184.216.53', 53)
         self.servers = [Origin(self.origin, '0.0.0.0', port) for port in (22, 80, 443, 853, 9080, 9443)]
         self.servers += [Origin(self.origin, ORIGIN6, port) for port in (22, 80, 443, 853, 9080, 9443)]

@@ -22,6 +22,15 @@ def serve(start, upstream):
     return start(SETS)
 
 
+@pytest.fixture
+def origin(host):
+    """What the leases of these tests lead to."""
+    servers = [Origin(host, address, 9080) for address in (ORIGIN, ORIGIN6)]
+    yield servers
+    for server in servers:
+        server.close()
+
+
 @pytest.fixture(autouse=True)
 def no_tables(host):
     """Each test begins without a ruleset."""
@@ -44,7 +53,8 @@ def can_connect(netns, address, port, source):
         sock.bind((source, 0))
         try:
             sock.connect((address, port))
-            return True
+            sock.sendall(b'hello')
+            return sock.recv(5) == b'hello'
         except OSError:
             return False
 
@@ -67,33 +77,31 @@ def test_the_key_and_the_comment(serve):
     assert ports == ['443', '80', '9080', '9443']
 
 
+@pytest.mark.usefixtures('origin')
 def test_ipv6_addresses_and_agents(serve, host):
     guard(serve)
-    origin = Origin(host, ORIGIN6, 9080)
     assert not can_connect(host, ORIGIN6, 9080, '::1')
     assert addresses(Client(host, '::1').ask('a.wild.example.com', 'AAAA')) == [ORIGIN6]
     assert can_connect(host, ORIGIN6, 9080, '::1')
     assert ['::1', ORIGIN6, 'tcp', '9080'] in [parts for _, parts, _ in serve.elements()]
-    origin.close()
 
 
+@pytest.mark.usefixtures('origin')
 def test_the_answer_never_comes_before_the_element(serve, host):
     """200 times: empty the set, ask, connect at once."""
     guard(serve)
-    origin = Origin(host, ORIGIN, 9080)
     assert not can_connect(host, ORIGIN, 9080, '127.0.0.1')
     for i in range(200):
         serve.nft('flush set inet bailiwick lease4')
         answer = serve.ask('ok.example.com', tcp=i % 4 == 0)
         assert addresses(answer) == [ORIGIN]
         assert can_connect(host, ORIGIN, 9080, '127.0.0.1'), f'refused in round {i}'
-    origin.close()
 
 
+@pytest.mark.usefixtures('origin')
 def test_two_at_once_wait_for_the_same_element(serve, host):
     """The second of two queries under way must not be let go before the first one's commit."""
     guard(serve)
-    origin = Origin(host, ORIGIN, 9080)
     refused = []
 
     def ask_and_connect():
@@ -109,14 +117,12 @@ def test_two_at_once_wait_for_the_same_element(serve, host):
         for thread in threads:
             thread.join()
     assert refused == []
-    origin.close()
 
 
 def test_an_answer_from_the_cache_renews_the_element(serve, upstream):
     serve.ask('a.wild.example.com')
     asked = len(upstream.seen)
     serve.nft(f'delete element inet bailiwick lease4 {{ 127.0.0.1 . {ORIGIN} . tcp . 9080 }}')
-    assert not serve.leased(ORIGIN)
     answer = serve.ask('a.wild.example.com')
     assert len(upstream.seen) == asked
     assert only(serve.leased(ORIGIN))['expires'] >= answer.answer[0].ttl
@@ -142,10 +148,10 @@ def test_deadlines_never_move_back(serve, upstream):
     assert only(serve.leased(ORIGIN))['expires'] > 290
 
 
+@pytest.mark.usefixtures('origin')
 def test_a_refresh_leaves_no_gap(serve, host, upstream):
     """An element that is renewed all the time is there all the time."""
     guard(serve)
-    origin = Origin(host, ORIGIN, 9080)
     upstream.add('a.wild.example.com', ORIGIN, ttl=1)
     serve.ask('a.wild.example.com')
     end, refused, n = time.monotonic() + 4, 0, 0
@@ -163,12 +169,11 @@ def test_a_refresh_leaves_no_gap(serve, host, upstream):
     over.set()
     asker.join()
     assert n > 100 and refused == 0
-    origin.close()
 
 
+@pytest.mark.usefixtures('origin')
 def test_leases_end(serve, host, upstream):
     guard(serve)
-    origin = Origin(host, ORIGIN, 9080)
     upstream.add('a.wild.example.com', ORIGIN, ttl=1)
     serve.ask('a.wild.example.com')
     assert can_connect(host, ORIGIN, 9080, '127.0.0.1')
@@ -176,7 +181,6 @@ def test_leases_end(serve, host, upstream):
     assert not can_connect(host, ORIGIN, 9080, '127.0.0.1')
     serve.ask('a.wild.example.com')
     assert can_connect(host, ORIGIN, 9080, '127.0.0.1')
-    origin.close()
 
 
 def test_pins_are_leased(serve):
@@ -216,8 +220,8 @@ def test_what_others_remove_is_restored(serve, command):
 
 def test_a_table_that_someone_else_made_different(serve):
     """A set of our name with other keys: no answer with addresses, and we live."""
-    serve.nft('delete table inet bailiwick')
-    serve.nft('add table inet bailiwick; add set inet bailiwick lease4 { type ipv4_addr; }; '
+    serve.nft('delete table inet bailiwick; add table inet bailiwick; '
+              'add set inet bailiwick lease4 { type ipv4_addr; }; '
               'add set inet bailiwick lease6 { type ipv6_addr; }')
     for _ in range(5):
         answer = serve.ask('a.wild.example.com')
@@ -250,7 +254,7 @@ def test_another_program_holds_the_kernels_lock(serve, host, tmp_path):
     """Large transactions of others: answers that need no commit do not wait for them."""
     batch = tmp_path / 'batch'
     elements = ', '.join(f'{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}.1' for i in range(200000))
-    batch.write_text('table inet other { set s { type ipv4_addr; size 1000000; } }\n'
+    batch.write_text('add table inet other\nadd set inet other s { type ipv4_addr; size 1000000; }\n'
                      f'add element inet other s {{ {elements} }}\n', encoding='utf-8')
     nft = host.start('nft', '-f', str(batch), stdin=subprocess.DEVNULL)
     slowest, n = 0.0, 0

@@ -271,8 +271,9 @@ class Origin:
         while self.open:
             try:
                 data, peer = self.sock.recvfrom(65535)
-                self.accepted += 1
-                self.sock.sendto(data, peer)
+                if self.open:
+                    self.accepted += 1
+                    self.sock.sendto(data, peer)
             except OSError:
                 continue
 
