@@ -20,13 +20,13 @@ commands=
 [ "$helped" = "$paged" ] || commands="$page: its commands are $paged; --help has $helped"
 
 # Options: each word of `bailiwick NAME --help` that begins with a dash has an item
-# `.It Fl ...` in the subsection, and each item a word.
+# a `.It Fl ...` in the subsection, and each such flag a word.
 options=$(
 	for command in $helped; do
 		in_help=$("$BAILIWICK" "$command" --help | tr -c 'A-Za-z0-9-' '\n' |
 			grep -E '^(-[a-zA-Z]|--[a-z][a-z-]*)$' | grep -vx -e --help | sort -u | paste -sd ' ' -)
 		in_page=$(sed -n "/^\.Ss $command\$/,/^\.S[sh] /p" $page |
-			sed -n 's/^\.It Fl \([^ ]*\).*/-\1/p' | sort -u | paste -sd ' ' -)
+			sed -n 's/^\.It Fl/Fl/p' | grep -oE 'Fl [^ ]+' | sed 's/^Fl /-/' | sort -u | paste -sd ' ' -)
 		[ "$in_help" = "$in_page" ] ||
 			echo "$page: the options of $command are $in_page; its --help has $in_help"
 	done

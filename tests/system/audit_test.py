@@ -188,11 +188,10 @@ def test_a_full_disk(start, upstream, small_disk, on_failure):
     serve = start(policy)
     assert addresses(serve.ask('ok.example.com')) == [ORIGIN]
     filler = small_disk / 'filler'
-    with open(filler, 'wb') as out:
+    with open(filler, 'wb', buffering=0) as out:
         try:
             while True:
                 out.write(bytes(1024))
-                out.flush()
         except OSError:
             pass
     deadline = time.monotonic() + 10

@@ -100,7 +100,7 @@ def test_every_fault_at_once(run):
     done = run('check', text)
     said = done.stdout + done.stderr
     assert done.returncode == 1
-    for line in (2, 7, 8, 9, 13):
+    for line in (2, 7, 8, 9, 14):
         assert f'given.ini:{line}: ' in said, f'line {line}: {said}'
     assert 'host' in said.split('given.ini:2: ')[1].splitlines()[0], 'the nearest key is named'
 
