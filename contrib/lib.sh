@@ -2,13 +2,14 @@
 # shellcheck shell=sh
 # What the scripts of contrib/ share; they read it with `.` after setting top, the tree's top folder.
 
-# What a build needs on Debian 12, and what its demonstration needs besides.
+# What a build needs on Debian 12, what its demonstration needs besides, and what the tests do.
+# shellcheck disable=SC2034 # for those who read this file
 BUILD_PACKAGES="autoconf automake gcc libc6-dev make pkg-config xz-utils
 	libidn2-dev libinih-dev libjansson-dev libldns-dev libmnl-dev libnftables-dev libnftnl-dev
 	libpsl-dev libssl-dev libuv1-dev"
+# shellcheck disable=SC2034
 SHOW_PACKAGES="bind9-dnsutils iproute2 nftables util-linux"
-
-# What the tests need besides.
+# shellcheck disable=SC2034
 TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck knot-dnsutils libclang-rt-14-dev
 	libcmocka-dev mandoc nsd procps python3 python3-dnspython python3-pytest shellcheck
 	universal-ctags"
@@ -54,5 +55,6 @@ install_packages() {
 
 # Make the tree's configure script if there is none.
 make_configure() {
+	# shellcheck disable=SC2154
 	[ -x "$top/configure" ] || (cd "$top" && autoreconf -fi)
 }

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: MIT
+dist_man_MANS += %D%/bailiwick-log.1
 dist_man_MANS += %D%/bailiwick.1
