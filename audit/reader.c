@@ -5,7 +5,9 @@
  * All files are opened at once, so that a rotation meanwhile takes none of
  * them away: LOG first, then the rotated ones, since a file only ever moves
  * from the former to the latter. They are put in the order of their first
- * records, whatever their names say of it. The last one, LOG, is followed.
+ * records, whatever their names say of it. The last one, LOG, is followed; once
+ * it was renamed, all files are looked for again, since several rotations may
+ * lie between two looks.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -19,6 +21,8 @@
 #include "base/limits.h"
 #include "base/own.h"
 
+enum { MAX_TRIES = 10 };
+
 struct source {
 	char *path;
 	FILE *file; /* NULL: LOG is not there now */
@@ -29,6 +33,7 @@ struct source {
 };
 
 struct audit_reader {
+	char *path;
 	struct source *sources; /* the last is LOG */
 	size_t n_sources, size, at;
 	char *text; /* LIMIT_AUDIT_LINE_BYTES + 1 bytes: the line that is being read */
@@ -196,28 +201,60 @@ static int compare_sources(const void *a, const void *b)
 	return x->number > y->number ? -1 : x->number < y->number;
 }
 
-static int open_all(struct audit_reader *reader, const char *path, struct err *err)
+static void drop_sources(struct audit_reader *reader)
 {
-	struct source *source, newest;
+	for (size_t i = 0; i < reader->n_sources; i++) {
+		if (reader->sources[i].file != NULL)
+			fclose(reader->sources[i].file);
+		free(reader->sources[i].path);
+	}
+	reader->n_sources = 0;
+	reader->at = 0;
+}
+
+static int open_all(struct audit_reader *reader, struct err *err)
+{
+	struct source *source = add_source(reader, reader->path);
+	struct source newest;
 	int r;
 
-	source = add_source(reader, path);
-	reader->text = malloc(LIMIT_AUDIT_LINE_BYTES + 1);
-	if (source == NULL || reader->text == NULL)
-		return err_set(err, -ENOMEM, "no memory to read %s", path);
-	r = open_source(source, path);
+	if (source == NULL)
+		return err_set(err, -ENOMEM, "no memory to read %s", reader->path);
+	r = open_source(source, reader->path);
 	if (r < 0 && r != -ENOENT)
-		return err_set(err, r, "%s cannot be read: %s", path, strerror(-r));
-	r = add_all_rotated(reader, path, err);
+		return err_set(err, r, "%s cannot be read: %s", reader->path, strerror(-r));
+	r = add_all_rotated(reader, reader->path, err);
 	if (r < 0)
 		return r;
 	newest = reader->sources[0];
-	if (newest.file == NULL && reader->n_sources == 1)
-		return err_set(err, -ENOENT, "%s cannot be read: %s", path, strerror(ENOENT));
 	qsort(reader->sources + 1, reader->n_sources - 1, sizeof(newest), compare_sources);
 	memmove(reader->sources, reader->sources + 1, (reader->n_sources - 1) * sizeof(newest));
 	*log_of(reader) = newest;
 	return 0;
+}
+
+/* True if LOG is not the file that was opened as LOG. */
+static bool is_renamed(const struct audit_reader *reader)
+{
+	const struct source *log = log_of(reader);
+	struct stat st;
+
+	return stat(log->path, &st) == 0 &&
+	       (log->file == NULL || st.st_dev != log->device || st.st_ino != log->inode);
+}
+
+/* Open all files anew; again if they were rotated meanwhile, since one may have been missed. */
+static int find_sources(struct audit_reader *reader, struct err *err)
+{
+	int r = 0;
+
+	for (unsigned tries = 0; tries < MAX_TRIES; tries++) {
+		drop_sources(reader);
+		r = open_all(reader, err);
+		if (r < 0 || !is_renamed(reader))
+			break;
+	}
+	return r;
 }
 
 static void own_reader(struct audit_reader **reader)
@@ -232,22 +269,26 @@ int audit_reader_open(const char *path, struct audit_reader **ret_reader, struct
 
 	if (reader == NULL)
 		return err_set(err, -ENOMEM, "no memory to read %s", path);
-	r = open_all(reader, path, err);
-	if (r == 0)
-		*ret_reader = steal_ptr(reader);
-	return r;
+	reader->path = strdup(path);
+	reader->text = malloc(LIMIT_AUDIT_LINE_BYTES + 1);
+	if (reader->path == NULL || reader->text == NULL)
+		return err_set(err, -ENOMEM, "no memory to read %s", path);
+	r = find_sources(reader, err);
+	if (r < 0)
+		return r;
+	if (reader->n_sources == 1 && log_of(reader)->file == NULL)
+		return err_set(err, -ENOENT, "%s cannot be read: %s", path, strerror(ENOENT));
+	*ret_reader = steal_ptr(reader);
+	return 0;
 }
 
 void audit_reader_close(struct audit_reader *reader)
 {
 	if (reader == NULL)
 		return;
-	for (size_t i = 0; i < reader->n_sources; i++) {
-		if (reader->sources[i].file != NULL)
-			fclose(reader->sources[i].file);
-		free(reader->sources[i].path);
-	}
+	drop_sources(reader);
 	free(reader->sources);
+	free(reader->path);
 	free(reader->text);
 	free(reader);
 }
@@ -298,16 +339,15 @@ static bool follow_log(struct audit_reader *reader)
 	struct source *log = log_of(reader);
 	struct stat st;
 
-	if (stat(log->path, &st) < 0)
-		return false;
 	if (log->file == NULL)
 		return open_source(log, log->path) == 0;
 	clearerr(log->file);
-	if (st.st_dev != log->device || st.st_ino != log->inode) {
-		reader->renamed = true;
+	if (is_renamed(reader)) {
+		reader->renamed = true; /* more may have been written to it before it was */
 		return true;
 	}
-	if (!S_ISREG(st.st_mode) || st.st_size >= ftello(log->file))
+	if (fstat(fileno(log->file), &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size >= ftello(log->file))
 		return false;
 	rewind(log->file);
 	drop_line(reader);
@@ -315,30 +355,34 @@ static bool follow_log(struct audit_reader *reader)
 	return true;
 }
 
-/* Go to the new LOG, once the renamed one was read to its end. */
-static void switch_log(struct audit_reader *reader)
+/* LOG was renamed, and what it was is read to its end. Go to the file that came after it. */
+static int leave_log(struct audit_reader *reader)
 {
-	struct source *log = log_of(reader);
+	const struct source left = *log_of(reader);
+	struct err err;
+	size_t i = 0;
+	int r;
 
-	fclose(log->file);
-	log->file = NULL;
-	(void)open_source(log, log->path); /* if it fails, this is tried at the next end */
 	reader->renamed = false;
 	reader->number = 0;
+	r = find_sources(reader, &err);
+	if (r < 0)
+		return r;
+	while (i < reader->n_sources &&
+	       (reader->sources[i].device != left.device || reader->sources[i].inode != left.inode))
+		i++;
+	reader->at = i + 1 < reader->n_sources ? i + 1 : reader->n_sources - 1;
+	return 1;
 }
 
-/* The file at hand is at its end. Go to where reading goes on; false: nowhere yet. */
-static bool go_on(struct audit_reader *reader)
+/* The file at hand is at its end. Gives 1 if reading goes on, 0 if there is no more yet. */
+static int go_on(struct audit_reader *reader)
 {
-	if (&reader->sources[reader->at] == log_of(reader)) {
-		if (!reader->renamed)
-			return follow_log(reader);
-		switch_log(reader);
-		return true;
-	}
+	if (&reader->sources[reader->at] == log_of(reader))
+		return reader->renamed ? leave_log(reader) : follow_log(reader);
 	reader->at++;
 	reader->number = 0;
-	return true;
+	return 1;
 }
 
 int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_line *ret_line)
@@ -359,7 +403,10 @@ int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_lin
 		is_over = source != log_of(reader) || reader->renamed;
 		if (is_over && reader->len > 0)
 			return give_line(reader, false, ret_line);
-		if (!go_on(reader))
+		r = go_on(reader);
+		if (r < 0)
+			return r;
+		if (r == 0)
 			return to_end && reader->len > 0 ? give_line(reader, false, ret_line) : 0;
 	}
 }

@@ -2,6 +2,7 @@
 /* Verifying the chain: each line against the one before it, and the last against the head. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 
 /* How long a line without a newline is waited for: the log may be being written. */
 static const struct timespec settle = { .tv_nsec = 100L * 1000 * 1000 };
+
+enum { MAX_TRIES = 10 };
 
 struct walk {
 	audit_fault_fn *fault;
@@ -155,17 +158,21 @@ static void check_line(struct walk *walk, const struct audit_line *line)
 
 static int read_head(struct walk *walk, const char *path, struct err *err)
 {
-	char text[CHAIN_HEAD_BYTES + 1];
-	FILE *file = fopen(path, "re");
-	size_t len;
+	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[CHAIN_HEAD_BYTES + 1], again[CHAIN_HEAD_BYTES + 1];
+	ssize_t n;
 
-	if (file == NULL && errno != ENOENT)
+	if (fd < 0 && errno != ENOENT)
 		return err_set(err, -errno, "%s cannot be read: %s", path, strerror(errno));
-	if (file == NULL)
+	if (fd < 0)
 		return 0;
-	len = fread(text, 1, sizeof(text), file);
-	walk->has_head = chain_head_parse(text, len, &walk->head) == 0;
-	fclose(file);
+	/* It may be written over at this moment: believe what is read twice. */
+	for (unsigned tries = 0; tries < MAX_TRIES && !walk->has_head; tries++) {
+		n = pread(fd, text, sizeof(text), 0);
+		walk->has_head = n > 0 && pread(fd, again, sizeof(again), 0) == n &&
+				 memcmp(text, again, (size_t)n) == 0 &&
+				 chain_head_parse(text, (size_t)n, &walk->head) == 0;
+	}
 	return 0;
 }
 

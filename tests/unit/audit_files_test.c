@@ -570,6 +570,47 @@ static void a_log_that_is_not_there_cannot_be_verified(void **state)
 	assert_int_equal(audit_verify(log->path, NULL, NULL, &summary, &log->err), -ENOENT);
 }
 
+/* Read @n lines, each of the record that follows the one before, and then none. */
+static void read_on(struct audit_reader *reader, uint64_t *seq, unsigned n)
+{
+	struct audit_entry entry;
+	struct audit_line line;
+
+	while (n > 0) {
+		assert_int_equal(audit_reader_next(reader, false, &line), 1);
+		assert_true(line.whole);
+		assert_int_equal(audit_entry_parse(line.text, line.len, &entry), 0);
+		if (strcmp(entry.record.action, "continue") != 0) {
+			assert_int_equal(entry.seq, ++*seq);
+			n--;
+		}
+		audit_entry_done(&entry);
+	}
+	assert_int_equal(audit_reader_next(reader, false, &line), 0);
+}
+
+/* A reader that looks only now and then misses none of the files that came and went meanwhile. */
+static void a_reader_follows_over_several_rotations(void **state)
+{
+	struct log *log = *state;
+	struct audit_reader *reader = NULL;
+	uint64_t seq = 0;
+
+	log_open(log,
+		 &(struct audit_config){ .path = log->path, .rotate_bytes = 5000, .keep = 99 });
+	for (unsigned i = 0; i < 10; i++)
+		log_numbered(log, i);
+	audit_flush(log->audit);
+	assert_int_equal(audit_reader_open(log->path, &reader, &log->err), 0);
+	read_on(reader, &seq, 10);
+	for (unsigned i = 10; i < 100; i++)
+		log_numbered(log, i);
+	log_close(log);
+	assert_int_equal(access(path_with(log, ".3"), F_OK), 0);
+	read_on(reader, &seq, 90);
+	audit_reader_close(reader);
+}
+
 /* The log is verified while it is written and rotated: no fault may be seen that is none. */
 static void a_log_in_use_has_no_fault(void **state)
 {
@@ -578,7 +619,8 @@ static void a_log_in_use_has_no_fault(void **state)
 	struct audit_summary summary;
 	pthread_t thread;
 
-	log_open(log, &(struct audit_config){ .path = log->path });
+	log_open(log,
+		 &(struct audit_config){ .path = log->path, .rotate_bytes = 50000, .keep = 99 });
 	assert_int_equal(log_verify(log, &summary), 0);
 	assert_int_equal(pthread_create(&thread, NULL, write_names, &writer), 0);
 	while (atomic_load(&writer.written) < N_NAMES && log_verify(log, &summary) == 0)
@@ -618,6 +660,7 @@ int main(void)
 		LOG_TEST(a_lost_file_shows),
 		LOG_TEST(a_missing_head_shows),
 		LOG_TEST(a_log_that_is_not_there_cannot_be_verified),
+		LOG_TEST(a_reader_follows_over_several_rotations),
 		LOG_TEST(a_log_in_use_has_no_fault),
 	};
 
