@@ -207,14 +207,13 @@ static int run_nft(const char *text, struct err *err)
 
 	if (nft == NULL || nft_ctx_buffer_error(nft) != 0 || nft_ctx_buffer_output(nft) != 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	errno = 0;
 	if (nft_run_cmd_from_buffer(nft, text) == 0)
 		return 0;
 
-	int code = errno > 0 ? -errno : -EINVAL;
+	/* It says why in words alone; errno is whatever it did last. */
 	const char *said = nft_ctx_get_error_buffer(nft);
 
-	return err_set(err, code, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"), said);
+	return err_set(err, -EINVAL, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"), said);
 }
 
 /*

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 # What we assume of the kernel, and what we do to it, each program in namespaces of its own.
-KERNEL = %D%/lease_test
+KERNEL = %D%/gateway_test %D%/lease_test %D%/nftables_test
 check_PROGRAMS += $(KERNEL)
 TESTS += $(KERNEL)
 LEASE_LIBS = liblease.a libbase.a $(MNL_LIBS) $(NFTABLES_LIBS) $(UV_LIBS)
 
-%C%_lease_test_SOURCES = %D%/lease_test.c %D%/tap.c %D%/tap.h \
-	tests/unit/fake_policy.c tests/unit/fake_policy.h
+KERNEL_SHARED = %D%/tap.c %D%/tap.h tests/unit/fake_policy.c tests/unit/fake_policy.h
+
+%C%_gateway_test_SOURCES = %D%/gateway_test.c $(KERNEL_SHARED)
+%C%_gateway_test_LDADD = $(LEASE_LIBS)
+%C%_lease_test_SOURCES = %D%/lease_test.c $(KERNEL_SHARED)
 %C%_lease_test_LDADD = $(LEASE_LIBS)
+%C%_nftables_test_SOURCES = %D%/nftables_test.c $(KERNEL_SHARED)
+%C%_nftables_test_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+%C%_nftables_test_LDADD = $(LEASE_LIBS)
