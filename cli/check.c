@@ -14,7 +14,7 @@
 /* What the check of one file gave. */
 struct result {
 	const char *path; /* escaped */
-	int r;		  /* as policy_load() has it */
+	int r;            /* as policy_load() has it */
 	struct err err;
 	struct policy_faults faults;
 };
@@ -27,7 +27,8 @@ static const char help_text[] =
 	"and what is good but may not be meant, as `FILE:LINE: warning: sentence`. Without FILE\n"
 	"the default policy is read.\n"
 	"\n"
-	"  --json  print an array with an object for each file: `file`, `status` (`good`, `faults`\n"
+	"  --json  print an array with an object for each file: `file`, `status` (`good`, "
+	"`faults`\n"
 	"          or `unreadable`), `faults`, and `error` if it could not be read\n"
 	"  --keys  print the list of all keys in the form in which bailiwick-policy(5) holds it\n"
 	"\n"
@@ -59,22 +60,22 @@ static void print_result(const struct result *result)
 
 static json_t *result_to_json(const struct result *result)
 {
-	static const char *const words[] = { [CLI_OK] = "good",
-					     [CLI_NO] = "faults",
-					     [CLI_ERROR] = "unreadable" };
+	static const char *const words[] = {
+		[CLI_OK] = "good", [CLI_NO] = "faults", [CLI_ERROR] = "unreadable"
+	};
 	int status = status_of(result);
 	json_t *faults = json_array();
-	json_t *object = json_pack("{s:s, s:s, s:o}", "file", result->path, "status",
-				   words[status], "faults", faults);
+	json_t *object = json_pack("{s:s, s:s, s:o}", "file", result->path, "status", words[status],
+				   "faults", faults);
 
 	for (size_t i = 0; i < result->faults.n; i++) {
 		const struct policy_fault *fault = &result->faults.faults[i];
 		OWN(own_free) char *file = cli_escape(fault->file);
 
-		json_array_append_new(faults, json_pack("{s:s, s:i, s:b, s:s}", "file",
-							file != NULL ? file : "?", "line",
-							(int)fault->line, "warning",
-							fault->warning, "text", fault->text));
+		json_array_append_new(faults,
+				      json_pack("{s:s, s:i, s:b, s:s}", "file",
+						file != NULL ? file : "?", "line", (int)fault->line,
+						"warning", fault->warning, "text", fault->text));
 	}
 	if (status == CLI_ERROR) {
 		OWN(own_free) char *text = cli_escape(result->err.text);
@@ -127,12 +128,11 @@ static int check_files(int n, char **paths, bool json)
 /* Print one key as an item of an mdoc(7) list. */
 static void print_key(const struct policy_key *key)
 {
-	printf(".It Ic %s\n.Pq %s", key->key, key->type);
+	printf(".It Ic %s Pq %s\n%s\n", key->key, key->type, key->help);
 	if (key->required)
-		printf("; required");
+		puts("Required.");
 	else if (*key->value != '\0')
-		printf("; default\n.Ql %s", key->value);
-	printf("\n.Pp\n%s\n", key->help);
+		printf("Default:\n.Ql %s .\n", key->value);
 }
 
 static int print_keys(void)
@@ -142,8 +142,8 @@ static int print_keys(void)
 
 	for (size_t i = 0; policy_key(i, &key); i++) {
 		if (strcmp(section, key.section) != 0)
-			printf("%s.Ss Keys of [%s]\n.Bl -tag -width Ds\n",
-			       *section ? ".El\n" : "", key.section);
+			printf("%s.Ss Keys of [%s]\n.Bl -tag -width Ds\n", *section ? ".El\n" : "",
+			       key.section);
 		section = key.section;
 		print_key(&key);
 	}

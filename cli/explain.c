@@ -1,18 +1,560 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the policy says of one name, URL or address, and why. The verdicts
+ * are those of policy_judge_*(), which the daemon enforces; here they are
+ * only put into words. All answers are made as JSON, from which the text for
+ * people is printed, so that both say the same.
+ */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include "base/own.h"
+#include "policy/policy.h"
+
+enum { TYPE_A = 1, TYPE_AAAA = 28 };
+
+static const char help_text[] =
+	"usage: bailiwick explain [-p FILE] [--client ADDRESS] [--type TYPE] [--at DATE] [--json]\n"
+	"                         NAME | NAME:PORT | URL | ADDRESS | ADDRESS:PORT\n"
+	"\n"
+	"Say what the policy decides, by which section, and what each layer does about it. PORT\n"
+	"may be followed by /udp; an IPv6 address before a port stands in brackets.\n"
+	"\n"
+	"  -p FILE            the policy file\n"
+	"  --client ADDRESS   who asks (127.0.0.1)\n"
+	"  --type TYPE        the record type that is asked for (A and AAAA)\n"
+	"  --at DATE          judge at the start of that day, UTC, such as 2027-02-28\n"
+	"  --json             print one JSON object\n"
+	"\n"
+	"The exit status is 0 if it is allowed, 1 if it is denied, and 2 if it could not be "
+	"judged.\n";
+
+/* What is asked. */
+struct question {
+	bool is_address;
+	struct address address;
+	struct name name;
+	uint16_t port; /* 0: unsaid */
+	uint8_t protocol;
+	uint16_t types[2];
+	unsigned n_types;
+	struct address client;
+	int64_t now_s;
+};
+
+/* The verdicts: on the name for each type, and on the connection, if one is asked about. */
+struct verdicts {
+	struct policy_verdict types[2];
+	struct policy_verdict connect;
+	bool has_connect;
+};
+
+static const struct {
+	const char *scheme;
+	uint16_t port;
+} schemes[] = {
+	{ "https", 443 }, { "http", 80 },  { "wss", 443 }, { "ws", 80 },
+	{ "ssh", 22 },    { "git", 9418 }, { "ftp", 21 },
+};
+
+/* The well-known port of the scheme that the @len bytes at @text name; 0 if there is none. */
+static uint16_t scheme_port(const char *text, size_t len)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (strlen(schemes[i].scheme) == len &&
+		    strncasecmp(schemes[i].scheme, text, len) == 0)
+			return schemes[i].port;
+	return 0;
+}
+
+/* Cut a URL in @text down to its host and port; give the port of its scheme, 0 if it is no URL. */
+static uint16_t cut_url(char *text)
+{
+	char *authority = strstr(text, "://");
+	uint16_t port = 0;
+	char *at;
+
+	if (authority == NULL)
+		return 0;
+	port = scheme_port(text, (size_t)(authority - text));
+	authority += strlen("://");
+	/* Programs take a backslash for a slash (WHATWG URL). */
+	authority[strcspn(authority, "/?#\\")] = '\0';
+	at = strrchr(authority, '@');
+	if (at != NULL)
+		authority = at + 1;
+	memmove(text, authority, strlen(authority) + 1);
+	return port;
+}
+
+/* Cut the port off @text, `HOST:PORT`; give it, 0 if there is none, -EINVAL if it is no port. */
+static int cut_port(char *text)
+{
+	char *colon = strrchr(text, ':');
+	unsigned long port;
+	char *end;
+
+	if (colon == NULL)
+		return 0;
+	port = strtoul(colon + 1, &end, 10);
+	if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || port == 0 || port > UINT16_MAX)
+		return -EINVAL;
+	*colon = '\0';
+	return (int)port;
+}
+
+static int parse_what(const char *what, struct question *q, struct err *err)
+{
+	OWN(own_free) char *text = strdup(what);
+	struct endpoint endpoint;
+	uint16_t url_port;
+	char *slash;
+	int port;
+
+	if (text == NULL)
+		return err_set(err, -ENOMEM, "out of memory");
+	url_port = cut_url(text);
+	slash = strrchr(text, '/');
+	q->protocol = slash != NULL && strcmp(slash, "/udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP;
+	if (slash != NULL && (strcmp(slash, "/udp") == 0 || strcmp(slash, "/tcp") == 0))
+		*slash = '\0';
+	if (endpoint_parse(text, 0, &endpoint) == 0) {
+		q->is_address = true;
+		q->address = endpoint.address;
+		q->port = endpoint.port ? endpoint.port : url_port;
+		return 0;
+	}
+	port = cut_port(text);
+	if (port < 0 || strpbrk(text, ":[]/") != NULL)
+		return err_set(err, -EINVAL, "`%s` is no name, address or URL", what);
+	q->port = port > 0 ? (uint16_t)port : url_port;
+	return policy_name_parse(text, &q->name, err);
+}
+
+static int parse_date(const char *text, int64_t *ret_s)
+{
+	struct tm tm = { .tm_isdst = 0 };
+	const char *end = strptime(text, "%Y-%m-%d", &tm);
+
+	if (end == NULL || *end != '\0')
+		return -EINVAL;
+	*ret_s = timegm(&tm);
+	return 0;
+}
+
+/* Judge a connection to an address; without a port, to the first that its grants list. */
+static void judge_address(const struct policy *policy, const struct policy_agent *agent,
+			  struct question *q, struct verdicts *ret)
+{
+	bool guess = q->port == 0;
+
+	q->port = guess ? 443 : q->port;
+	ret->has_connect = true;
+	ret->connect = policy_judge_connect(policy, agent, NULL, &q->address, q->protocol, q->port,
+					    q->now_s);
+	if (!guess || ret->connect.reason != POLICY_REASON_PORT)
+		return;
+	q->port = ret->connect.grants[0]->ports[0].from;
+	q->protocol = ret->connect.grants[0]->ports[0].protocol;
+	ret->connect = policy_judge_connect(policy, agent, NULL, &q->address, q->protocol, q->port,
+					    q->now_s);
+}
+
+static void judge_all(const struct policy *policy, struct question *q, struct verdicts *ret)
+{
+	const struct policy_agent *agent = policy_agent_find(policy, &q->client);
+
+	if (agent == NULL) {
+		for (unsigned i = 0; i < q->n_types; i++)
+			ret->types[i] = policy_judge_stranger(policy);
+		ret->connect = ret->types[0];
+		ret->has_connect = q->is_address || q->port != 0;
+		return;
+	}
+	if (q->is_address) {
+		judge_address(policy, agent, q, ret);
+		return;
+	}
+	for (unsigned i = 0; i < q->n_types; i++)
+		ret->types[i] = policy_judge_name(policy, agent, &q->name, q->types[i], q->now_s);
+	ret->has_connect = q->port != 0;
+	if (ret->has_connect)
+		ret->connect = policy_judge_connect(policy, agent, &q->name, NULL, q->protocol,
+						    q->port, q->now_s);
+}
+
+/* The verdict on the question as a whole: each layer that is asked about must allow it. */
+static const struct policy_verdict *decide(const struct question *q, const struct verdicts *v)
+{
+	const struct policy_verdict *name = &v->types[0];
+
+	if (q->is_address)
+		return &v->connect;
+	if (name->code == POLICY_DENY && q->n_types > 1 && v->types[1].code == POLICY_ALLOW)
+		name = &v->types[1];
+	return name->code == POLICY_ALLOW && v->has_connect ? &v->connect : name;
+}
+
+static json_t *escaped_json(const char *text)
+{
+	OWN(own_free) char *escaped = cli_escape(text);
+
+	return json_string(escaped != NULL ? escaped : "out of memory");
+}
+
+static json_t *grant_to_json(const struct policy_grant *grant)
+{
+	json_t *object;
+
+	if (grant == NULL)
+		return json_null();
+	object = json_pack("{s:s, s:s, s:s, s:o, s:i}", "label", grant->label, "owner",
+			   grant->owner, "reason", grant->reason, "file",
+			   escaped_json(grant->place.file), "line", (int)grant->place.line);
+	if (grant->expires_s != INT64_MAX) {
+		time_t expires = grant->expires_s;
+		char text[16];
+		struct tm tm;
+
+		if (gmtime_r(&expires, &tm) != NULL &&
+		    strftime(text, sizeof(text), "%Y-%m-%d", &tm) > 0)
+			json_object_set_new(object, "expires", json_string(text));
+	}
+	return object;
+}
+
+/* The pins of @grant that answer @type and that @verdict permits. */
+static json_t *pins_to_json(const struct policy *policy, const struct policy_verdict *verdict,
+			    const struct policy_grant *grant, uint16_t type)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < grant->n_pins; i++) {
+		const struct address *pin = &grant->pins[i];
+		char text[ADDRESS_TEXT_SIZE];
+
+		if (pin->family != (type == TYPE_A ? 4 : 6) ||
+		    policy_judge_address(policy, verdict, pin).code != POLICY_ALLOW)
+			continue;
+		address_print(pin, text);
+		json_array_append_new(array, json_string(text));
+	}
+	return array;
+}
+
+/* The first grant that @verdict allows by and that pins addresses; NULL if an upstream is asked. */
+static const struct policy_grant *pinning_grant(const struct policy_verdict *verdict)
+{
+	for (unsigned i = 0; i < verdict->n_grants; i++)
+		if ((verdict->allowing & UINT32_C(1) << i) && verdict->grants[i]->n_pins > 0)
+			return verdict->grants[i];
+	return NULL;
+}
+
+/* What DNS answers to a denied question, in words. */
+static const char *denial_words(const struct policy_verdict *verdict)
+{
+	if (verdict->reason == POLICY_REASON_CLIENT)
+		return "REFUSED, EDE 18 (Prohibited)";
+	if (verdict->special == POLICY_SPECIAL_LOCALHOST)
+		return "the loopback addresses, answered here";
+	if (verdict->special != POLICY_SPECIAL_NONE)
+		return verdict->exists ? "NODATA, answered here" : "NXDOMAIN, answered here";
+	if (verdict->reason == POLICY_REASON_TYPE)
+		return "NODATA";
+	return verdict->exists ? "NODATA, EDE 15 (Blocked)" : "NXDOMAIN, EDE 15 (Blocked)";
+}
+
+static json_t *dns_to_json(const struct policy *policy, const struct question *q,
+			   const struct verdicts *v)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < q->n_types && !q->is_address; i++) {
+		const struct policy_verdict *verdict = &v->types[i];
+		const struct policy_grant *pinning = pinning_grant(verdict);
+		const char *answer = pinning != NULL                 ? "pinned addresses"
+				     : verdict->code == POLICY_ALLOW ? "asked from an upstream"
+								     : denial_words(verdict);
+		char type[16];
+		json_t *object;
+
+		policy_type_print(q->types[i], type);
+		object = json_pack("{s:s, s:s, s:s, s:s}", "type", type, "verdict",
+				   verdict->code == POLICY_ALLOW ? "allow" : "deny", "reason",
+				   policy_reason_word(verdict->reason), "answer", answer);
+		if (pinning != NULL)
+			json_object_set_new(object, "addresses",
+					    pins_to_json(policy, verdict, pinning, q->types[i]));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* Add the elements that the ports of @grant open for @address to @array. */
+static void add_elements(json_t *array, const struct question *q, const struct policy_grant *grant,
+			 const char *address)
+{
+	char agent[ADDRESS_TEXT_SIZE];
+
+	address_print(&q->client, agent);
+	for (unsigned i = 0; i < grant->n_ports; i++) {
+		const struct policy_port *port = &grant->ports[i];
+		OWN(own_free) char *text = NULL;
+
+		if (asprintf(&text,
+			     port->from == port->to ? "%s . %s . %s . %u" : "%s . %s . %s . %u-%u",
+			     agent, address, port->protocol == IPPROTO_UDP ? "udp" : "tcp",
+			     port->from, port->to) < 0)
+			text = NULL;
+		else
+			json_array_append_new(array, json_string(text));
+	}
+}
+
+/* Add what each grant that @verdict allows by opens: for @address, or for pins, or for answers. */
+static void add_opened(json_t *array, const struct policy *policy, const struct question *q,
+		       const struct policy_verdict *verdict, uint16_t type)
+{
+	const struct policy_grant *pinning = pinning_grant(verdict);
+
+	for (unsigned i = 0; i < verdict->n_grants; i++) {
+		const struct policy_grant *grant = verdict->grants[i];
+		char address[ADDRESS_TEXT_SIZE];
+		json_t *pins, *pin;
+		size_t at;
+
+		if (!(verdict->allowing & UINT32_C(1) << i))
+			continue;
+		if (q->is_address) {
+			address_print(&q->address, address);
+			add_elements(array, q, grant, address);
+			continue;
+		}
+		if (pinning == NULL) {
+			add_elements(array, q, grant, type == TYPE_A ? "IPV4" : "IPV6");
+			continue;
+		}
+		pins = pins_to_json(policy, verdict, pinning, type);
+		json_array_foreach(pins, at, pin)
+			add_elements(array, q, grant, json_string_value(pin));
+		json_decref(pins);
+	}
+}
+
+static json_t *nftables_to_json(const struct policy *policy, const struct question *q,
+				const struct verdicts *v)
+{
+	json_t *array = json_array();
+
+	if (q->is_address)
+		add_opened(array, policy, q, &v->connect, 0);
+	for (unsigned i = 0; i < q->n_types && !q->is_address; i++)
+		add_opened(array, policy, q, &v->types[i], q->types[i]);
+	return array;
+}
+
+static json_t *answer_to_json(const char *what, const struct policy *policy,
+			      const struct question *q, const struct verdicts *v)
+{
+	const struct policy_verdict *verdict = decide(q, v);
+	const struct policy_grant *grant = policy_verdict_grant(verdict);
+	char client[ADDRESS_TEXT_SIZE], text[NAME_TEXT_SIZE];
+	json_t *object;
+
+	if (grant == NULL && verdict->n_grants > 0)
+		grant = verdict->grants[0];
+	address_print(&q->client, client);
+	if (q->is_address)
+		address_print(&q->address, text);
+	else
+		name_print(&q->name, text);
+	object = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:n}", "asked",
+			   escaped_json(what), q->is_address ? "address" : "name", text, "client",
+			   client, "verdict", verdict->code == POLICY_ALLOW ? "allow" : "deny",
+			   "reason", policy_reason_word(verdict->reason), "sentence",
+			   policy_reason_sentence(verdict->reason), "file",
+			   escaped_json(verdict->place.file), "line", (int)verdict->place.line,
+			   "grant", grant_to_json(grant), "dns", dns_to_json(policy, q, v),
+			   "nftables", nftables_to_json(policy, q, v), "proxy");
+	if (q->port != 0) {
+		json_object_set_new(object, "port", json_integer(q->port));
+		json_object_set_new(object, "protocol",
+				    json_string(q->protocol == IPPROTO_UDP ? "udp" : "tcp"));
+	}
+	return object;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text != NULL ? text : "";
+}
+
+static void print_dns(const json_t *array)
+{
+	const json_t *row, *pin;
+	size_t i, j;
+
+	if (json_array_size(array) == 0)
+		puts("dns       is not asked for an address");
+	json_array_foreach(array, i, row)
+	{
+		const json_t *pins = json_object_get(row, "addresses");
+
+		printf("%-10s%s: %s", i == 0 ? "dns" : "", text_of(row, "type"),
+		       text_of(row, "answer"));
+		if (pins != NULL && json_array_size(pins) == 0)
+			fputs(", of which none has this type: NODATA", stdout);
+		json_array_foreach(pins, j, pin)
+			printf("%s%s", j == 0 ? ": " : ", ", json_string_value(pin));
+		putchar('\n');
+	}
+}
+
+static void print_nftables(const json_t *array)
+{
+	const json_t *element;
+	size_t i;
+
+	if (json_array_size(array) == 0)
+		puts("nftables  opens nothing");
+	json_array_foreach(array, i, element)
+		printf("%-10sopens %s\n", i == 0 ? "nftables" : "", json_string_value(element));
+}
+
+static void print_answer(const json_t *answer)
+{
+	const json_t *grant = json_object_get(answer, "grant");
+	const char *name = text_of(answer, "name");
+	int port = (int)json_integer_value(json_object_get(answer, "port"));
+
+	printf("%s%s", *name ? name : text_of(answer, "address"), port ? ", port " : "");
+	if (port != 0)
+		printf("%d/%s", port, text_of(answer, "protocol"));
+	printf(": %s\n", strcmp(text_of(answer, "verdict"), "allow") == 0 ? "allowed" : "denied");
+	printf("reason    %s: %s\n", text_of(answer, "reason"), text_of(answer, "sentence"));
+	printf("place     %s", text_of(answer, "file"));
+	if (json_integer_value(json_object_get(answer, "line")) != 0)
+		printf(":%d", (int)json_integer_value(json_object_get(answer, "line")));
+	putchar('\n');
+	if (!json_is_null(grant)) {
+		const char *expires = text_of(grant, "expires");
+
+		printf("grant     %s\n", text_of(grant, "label"));
+		printf("          owner: %s\n", text_of(grant, "owner"));
+		printf("          reason: %s\n", text_of(grant, "reason"));
+		printf("          expires: %s\n", *expires ? expires : "never");
+	}
+	print_dns(json_object_get(answer, "dns"));
+	print_nftables(json_object_get(answer, "nftables"));
+	puts("proxy     is not built");
+}
+
+static int explain(const char *path, const char *what, struct question *q, bool json)
+{
+	struct policy_faults faults = { .n = 0 };
+	struct verdicts verdicts = { .has_connect = false };
+	struct policy *policy = NULL;
+	struct err err;
+	json_t *answer;
+	int r = policy_load(path, q->now_s, &policy, &faults, &err);
+	int status;
+
+	policy_faults_done(&faults);
+	if (r == 0)
+		r = parse_what(what, q, &err);
+	if (r < 0) {
+		OWN(own_free) char *text = cli_escape(err.text);
+
+		fprintf(stderr, "bailiwick explain: %s%s\n", text != NULL ? text : "out of memory",
+			policy == NULL && r == -EINVAL ? "; see `bailiwick check`" : "");
+		policy_unref(policy);
+		return CLI_ERROR;
+	}
+	judge_all(policy, q, &verdicts);
+	answer = answer_to_json(what, policy, q, &verdicts);
+	if (json)
+		json_dumpf(answer, stdout, JSON_INDENT(2));
+	else
+		print_answer(answer);
+	if (json)
+		putchar('\n');
+	status = decide(q, &verdicts)->code == POLICY_ALLOW ? CLI_OK : CLI_NO;
+	json_decref(answer);
+	policy_unref(policy);
+	return cli_finish(status);
+}
+
+/* Take one option with its argument; false if it is not right. */
+static bool take_option(int option, const char *argument, struct question *q, const char **path,
+			bool *json)
+{
+	int type;
+
+	switch (option) {
+	case 'p':
+		*path = argument;
+		return true;
+	case 'j':
+		*json = true;
+		return true;
+	case 'c':
+		return address_parse(argument, &q->client) == 0;
+	case 'a':
+		return parse_date(argument, &q->now_s) == 0;
+	case 't':
+		type = policy_type_parse(argument);
+		q->types[0] = (uint16_t)type;
+		q->n_types = 1;
+		return type >= 0;
+	default:
+		return false;
+	}
+}
 
 static int run_explain(int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	fputs("bailiwick explain: not built yet\n", stderr);
-	return CLI_ERROR;
+	static const struct option options[] = {
+		{ "policy", required_argument, NULL, 'p' },
+		{ "client", required_argument, NULL, 'c' },
+		{ "type", required_argument, NULL, 't' },
+		{ "at", required_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct question q = {
+		.types = { TYPE_A, TYPE_AAAA },
+		.n_types = 2,
+		.client = { .family = 4, .bytes = { 127, 0, 0, 1 } },
+		.now_s = time(NULL),
+	};
+	OWN(own_free) char *path = NULL;
+	const char *given = NULL;
+	bool json = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "p:", options, NULL)) != -1)
+		if (!take_option(option, optarg, &q, &given, &json))
+			return cli_usage(&cli_explain);
+	if (argc - optind != 1)
+		return cli_usage(&cli_explain);
+	path = cli_policy_path(given);
+	return path != NULL ? explain(path, argv[optind], &q, json) : CLI_ERROR;
 }
 
 const struct cli_command cli_explain = {
 	.name = "explain",
-	.summary = "",
-	.help = "usage: bailiwick explain\n",
+	.summary = "say what the policy decides on a name, URL or address, and why",
+	.help = help_text,
 	.run = run_explain,
 };

@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: MIT
+# The example policies, which are also inputs of tests.
+examplesdir = $(docdir)/examples
+dist_examples_DATA = \
+	%D%/example.ini \
+	%D%/example-deny.ini \
+	%D%/quickstart.ini

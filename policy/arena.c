@@ -38,7 +38,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 	if (size > SIZE_MAX - align)
 		return NULL;
-	size = (size + align - 1) / align * align;
+	size = size > 0 ? (size + align - 1) / align * align : align;
 	if ((size_t)(arena->end - arena->at) < size && add_chunk(arena, size) < 0)
 		return NULL;
 	taken = arena->at;

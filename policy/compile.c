@@ -12,17 +12,7 @@
 /* What a fault of a file is told about: a host of a section. */
 static struct policy_place host_place(const struct draft *draft, const struct host *host)
 {
-	return (struct policy_place){ draft->place.file, host->line };
-}
-
-static bool host_name(const struct host *host, struct name *ret_name)
-{
-	if (host->kind == HOST_LITERAL)
-		return false;
-	ret_name->len = host->len;
-	ret_name->labels = host->labels;
-	memcpy(ret_name->wire, host->wire, host->len);
-	return true;
+	return (struct policy_place) { draft->place.file, host->line };
 }
 
 /* Check that @host is no wider than its grant @d says it may be. */
@@ -45,8 +35,8 @@ static void check_host(struct load *load, const struct draft_allow *d, const str
 	} else if (host->kind == HOST_WILDCARD && !d->wide && host_name(host, &name) &&
 		   host_is_public_suffix(&name)) {
 		load_fault(load, place,
-			   name.labels == 0 ? "`%s` is every name; this needs `wide = yes`" :
-					      "`%s` is all below a public suffix; this needs "
+			   name.labels == 0 ? "`%s` is every name; this needs `wide = yes`"
+					    : "`%s` is all below a public suffix; this needs "
 					      "`wide = yes`",
 			   host->text);
 	}
@@ -72,8 +62,7 @@ static void add_host(struct load *load, struct policy *policy, const struct draf
 }
 
 /* Gather the hosts of @d that are addresses. */
-static void add_literals(struct load *load, const struct draft_allow *d,
-			 struct policy_grant *grant)
+static void add_literals(struct load *load, const struct draft_allow *d, struct policy_grant *grant)
 {
 	const struct host *hosts = d->hosts.items;
 	struct network *literals;
@@ -94,7 +83,7 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 
 	if (grant == NULL)
 		return;
-	*grant = (struct policy_grant){
+	*grant = (struct policy_grant) {
 		.label = d->draft.label,
 		.owner = d->owner,
 		.reason = d->reason,
@@ -163,7 +152,7 @@ static void add_denies(struct load *load, const struct drafts *drafts, struct po
 				   UINT16_MAX);
 			return;
 		}
-		denies[i] = (struct policy_deny){ d->draft.label, d->reason, d->draft.place };
+		denies[i] = (struct policy_deny) { d->draft.label, d->reason, d->draft.place };
 		add_deny(load, policy, d, (uint16_t)(i + 1));
 		policy->n_denies++;
 	}
@@ -201,7 +190,7 @@ static unsigned join_literals(struct load *load, struct policy_literal *literals
 		if (last == NULL || last->network.prefix != network.prefix ||
 		    !address_equal(&last->network.address, &network.address)) {
 			last = &literals[joined++];
-			*last = (struct policy_literal){ network, grants, 0 };
+			*last = (struct policy_literal) { network, grants, 0 };
 		} else if (grants[-1] == grant) {
 			load_warn(load, grant->place, "an address is listed twice in this grant");
 			continue;
@@ -231,8 +220,8 @@ static void add_all_literals(struct load *load, struct policy *policy)
 	policy->literals = literals;
 	for (unsigned i = 0; i < policy->n_grants; i++)
 		for (unsigned j = 0; j < policy->grants[i]->n_literals; j++)
-			*literals++ = (struct policy_literal){ policy->grants[i]->literals[j],
-							       &policy->grants[i], 1 };
+			*literals++ = (struct policy_literal) { policy->grants[i]->literals[j],
+								&policy->grants[i], 1 };
 	literals -= n;
 	if (n > 1)
 		qsort(literals, n, sizeof(*literals), compare_literals);
@@ -256,7 +245,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 {
 	const struct endpoint *listen = d->listen.items, *upstreams = d->upstreams.items;
 
-	policy->resolver = (struct policy_resolver){
+	policy->resolver = (struct policy_resolver) {
 		.listen = listen,
 		.n_listen = d->listen.n,
 		.upstreams = upstreams,
@@ -295,7 +284,7 @@ static void set_nftables(struct load *load, const struct draft_nftables *d, stru
 	static const enum policy_manage manages[] = { POLICY_MANAGE_NO, POLICY_MANAGE_SETS,
 						      POLICY_MANAGE_CHAINS };
 
-	policy->nftables = (struct policy_nftables){
+	policy->nftables = (struct policy_nftables) {
 		.family = "inet",
 		.table = d->table,
 		.manage = manages[d->manage],
@@ -308,8 +297,9 @@ static void set_nftables(struct load *load, const struct draft_nftables *d, stru
 	};
 	if (policy->nftables.manage == POLICY_MANAGE_CHAINS) {
 		if (d->interfaces.n == 0)
-			load_fault(load, schema_place(&d->draft, "manage"),
-				   "`manage = chains` needs `interface`: whose traffic is confined");
+			load_fault(
+				load, schema_place(&d->draft, "manage"),
+				"`manage = chains` needs `interface`: whose traffic is confined");
 		return;
 	}
 	warn_idle(load, d, "interface", "this `manage`; it is for `manage = chains`");
@@ -323,7 +313,7 @@ static void set_nftables(struct load *load, const struct draft_nftables *d, stru
 
 static void set_audit(const struct draft_audit *d, struct policy *policy)
 {
-	policy->audit = (struct policy_audit){
+	policy->audit = (struct policy_audit) {
 		.log = d->log,
 		.on_failure = d->on_failure ? POLICY_ON_FAILURE_CONTINUE : POLICY_ON_FAILURE_DENY,
 		.sync = d->sync ? POLICY_SYNC_YES : POLICY_SYNC_NO,

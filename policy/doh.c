@@ -18,7 +18,7 @@ static const struct {
 } names[] = {
 	/* Signals and relays. */
 	{ "use-application-dns.net", 0 }, /* Firefox: a denial turns its DoH off */
-	{ "mask.icloud.com", 0 },	  /* Private Relay: a denial turns it off */
+	{ "mask.icloud.com", 0 },         /* Private Relay: a denial turns it off */
 	{ "mask-h2.icloud.com", 0 },
 	{ "mask-api.icloud.com", 0 },
 	{ "mask-canary.icloud.com", 0 },

@@ -5,8 +5,7 @@
 #include "policy/value.h"
 
 /* Type the keys that stand in @section. */
-static void type_entries(struct load *load, const struct read_section *section,
-			 struct draft *draft)
+static void type_entries(struct load *load, const struct read_section *section, struct draft *draft)
 {
 	const struct schema_section *schema = draft->schema;
 
@@ -19,8 +18,9 @@ static void type_entries(struct load *load, const struct read_section *section,
 				   "[%s] has no key `%s`; the nearest that it has is `%s`",
 				   schema->name, e->key, schema_key_nearest(schema, e->key));
 		} else if (*line != 0) {
-			load_fault(load, e->place, "`%s` stands twice in this section, first in "
-						   "line %u",
+			load_fault(load, e->place,
+				   "`%s` stands twice in this section, first in "
+				   "line %u",
 				   e->key, *line);
 		} else if (section->included && row->type != VALUE_FILES &&
 			   strcmp(schema->name, "policy") == 0) {
@@ -59,7 +59,7 @@ static void *make_draft(struct load *load, const struct schema_section *schema,
 	if (draft == NULL)
 		return NULL;
 	draft->schema = schema;
-	draft->place = section != NULL ? section->place : (struct policy_place){ main, 0 };
+	draft->place = section != NULL ? section->place : (struct policy_place) { main, 0 };
 	draft->label = section != NULL ? load_keep_text(load, section->label) : "";
 	if (draft->label == NULL)
 		return NULL;
@@ -121,7 +121,7 @@ static void find_doubles(struct load *load, const struct read_section *first, si
 	if (all == NULL)
 		return;
 	for (const struct read_section *s = first; s != NULL; s = s->next, i++)
-		all[i] = (struct sortable){ s, i };
+		all[i] = (struct sortable) { s, i };
 	qsort(all, n, sizeof(*all), compare_sections);
 	for (i = 1; i < n; i++) {
 		const struct read_section *s = all[i].section;

@@ -9,6 +9,8 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
+enum { HOST_TEXT_MAX = 400 }; /* so that a message that quotes it fits */
+
 static void free_idn(char **text)
 {
 	idn2_free(*text);
@@ -32,6 +34,8 @@ static bool ends_in_number(const char *text)
 	const char *dot = strrchr(text, '.');
 	const char *last = dot != NULL ? dot + 1 : text;
 
+	if (*last == '\0')
+		return false;
 	if (last[0] == '0' && (last[1] == 'x' || last[1] == 'X'))
 		return last[2 + strspn(last + 2, "0123456789abcdefABCDEF")] == '\0';
 	return last[strspn(last, "0123456789")] == '\0';
@@ -87,7 +91,8 @@ static int parse_name(const char *text, struct name *ret_name, struct err *err)
 			       "`%s` is neither a name nor an address: a name does not end in a "
 			       "number, and an address is written in full",
 			       text);
-	if (name_parse(bare, ret_name) < 0 || ret_name->labels == 0)
+	/* One final dot is gone by now. */
+	if (bare[len - 1] == '.' || name_parse(bare, ret_name) < 0)
 		return err_set(err, -EINVAL,
 			       "`%s` is no name: its labels have 1 to 63 bytes, in all 253", text);
 	return 0;
@@ -99,15 +104,17 @@ static int refuse_shape(const char *text, struct err *err)
 	if (strstr(text, "://") != NULL)
 		return err_set(err, -EINVAL, "`%s` is a URL; write its host alone", text);
 	if (text[0] == '[')
-		return err_set(err, -EINVAL, "`%s`: an IPv6 address stands without brackets, "
-					     "and its port in `port =`",
+		return err_set(err, -EINVAL,
+			       "`%s`: an IPv6 address stands without brackets, "
+			       "and its port in `port =`",
 			       text);
 	if (strchr(text, ',') != NULL)
 		return err_set(err, -EINVAL, "`%s`: hosts are separated by blanks", text);
 	if (strchr(text, '/') != NULL)
 		return err_set(err, -EINVAL, "`%s` is no network: it is ADDRESS/PREFIX", text);
-	return err_set(err, -EINVAL, "`%s` is neither a name nor an address; a port is written in "
-				     "`port =`",
+	return err_set(err, -EINVAL,
+		       "`%s` is neither a name nor an address; a port is written in "
+		       "`port =`",
 		       text);
 }
 
@@ -129,14 +136,16 @@ int host_parse(const char *text, struct host_parsed *ret_parsed, struct err *err
 	struct host_parsed parsed = { .kind = HOST_LITERAL };
 	int r = network_parse(text, &parsed.network);
 
+	if (strlen(text) > HOST_TEXT_MAX)
+		return err_set(err, -EINVAL, "a host of %zu bytes is too long", strlen(text));
 	if (r == -ERANGE)
 		return err_set(err, -EINVAL, "`%s` has bits set behind its prefix", text);
 	if (r < 0) {
 		if (strpbrk(text, "/:[],") != NULL)
 			return refuse_shape(text, err);
 		parsed.kind = HOST_NAME;
-		r = strchr(text, '*') != NULL ? parse_wildcard(text, &parsed, err) :
-						parse_name(text, &parsed.name, err);
+		r = strchr(text, '*') != NULL ? parse_wildcard(text, &parsed, err)
+					      : parse_name(text, &parsed.name, err);
 	}
 	if (r == 0)
 		*ret_parsed = parsed;
@@ -155,6 +164,16 @@ int policy_name_parse(const char *text, struct name *ret_name, struct err *err)
 	if (name_parse(text, ret_name) < 0)
 		return err_set(err, -EINVAL, "`%s` is no name", text);
 	return 0;
+}
+
+bool host_name(const struct host *host, struct name *ret_name)
+{
+	if (host->kind == HOST_LITERAL)
+		return false;
+	ret_name->len = host->len;
+	ret_name->labels = host->labels;
+	memcpy(ret_name->wire, host->wire, host->len);
+	return true;
 }
 
 bool host_is_public_suffix(const struct name *name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/address.h"
 #include "base/err.h"
@@ -17,9 +18,9 @@ enum host_kind {
 struct host {
 	enum host_kind kind;
 	unsigned line;
-	const char *text;     /* as it was written */
-	const uint8_t *wire;  /* of a name or a wildcard; `*` alone has the root's */
-	uint8_t len, labels;  /* of it, as in struct name */
+	const char *text;       /* as it was written */
+	const uint8_t *wire;    /* of a name or a wildcard; `*` alone has the root's */
+	uint8_t len, labels;    /* of it, as in struct name */
 	struct network network; /* of a literal */
 };
 
@@ -37,6 +38,9 @@ struct host_parsed {
  */
 int host_parse(const char *text, struct host_parsed *ret_parsed, struct err *err)
 	__attribute__((warn_unused_result));
+
+/* Unpack the name of @host, or of what a wildcard stands before; false if it is an address. */
+bool host_name(const struct host *host, struct name *ret_name);
 
 /* True if @name is a public suffix, such as `com` or `co.uk`, or has no label. */
 bool host_is_public_suffix(const struct name *name);

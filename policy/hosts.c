@@ -17,9 +17,9 @@ enum {
 };
 
 struct hosts_slot {
-	uint32_t name; /* 1 + where it stands in names; 0: the slot is free */
-	uint32_t tag;  /* the upper half of its hash */
-	uint32_t grants; /* 1 + number of its struct hosts_grants; 0: none */
+	uint32_t name;                  /* 1 + where it stands in names; 0: the slot is free */
+	uint32_t tag;                   /* the upper half of its hash */
+	uint32_t grants;                /* 1 + number of its struct hosts_grants; 0: none */
 	uint16_t deny_exact, deny_wild; /* numbers of [deny] sections; 0: none */
 	uint8_t flags;
 	uint8_t special; /* enum policy_special */
@@ -175,7 +175,7 @@ int hosts_init(struct hosts *hosts)
 {
 	enum { SLOTS = 1024, NAMES = 16384 };
 
-	*hosts = (struct hosts){ .n_slots = SLOTS, .names_size = NAMES, .seed = hash_seed() };
+	*hosts = (struct hosts) { .n_slots = SLOTS, .names_size = NAMES, .seed = hash_seed() };
 	hosts->slots = calloc(SLOTS, sizeof(*hosts->slots));
 	hosts->names = calloc(NAMES, 1);
 	return hosts->slots != NULL && hosts->names != NULL ? 0 : -ENOMEM;
@@ -187,7 +187,7 @@ void hosts_done(struct hosts *hosts)
 	free(hosts->names);
 	free(hosts->grants);
 	arena_done(&hosts->arena);
-	*hosts = (struct hosts){ .n_slots = 0 };
+	*hosts = (struct hosts) { .n_slots = 0 };
 }
 
 /* The lists of grants of @slot, made if there are none. NULL: there is no memory. */
@@ -204,7 +204,7 @@ static struct hosts_grants *make_grants(struct hosts *hosts, struct hosts_slot *
 		hosts->grants = grown;
 		hosts->grants_size = size;
 	}
-	hosts->grants[hosts->n_grants] = (struct hosts_grants){ .exact = { .n = 0 } };
+	hosts->grants[hosts->n_grants] = (struct hosts_grants) { .exact = { .n = 0 } };
 	slot->grants = ++hosts->n_grants;
 	return &hosts->grants[slot->grants - 1];
 }
@@ -282,9 +282,9 @@ int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_
 		return -ENOMEM;
 	slot->special = (uint8_t)special;
 	slot->flags |= yields ? YIELDS : 0;
-	return special != POLICY_SPECIAL_NXDOMAIN ?
-		       mark_ancestors(hosts, name, &s, 1, SPECIAL_BELOW) :
-		       0;
+	return special != POLICY_SPECIAL_NXDOMAIN
+		       ? mark_ancestors(hosts, name, &s, 1, SPECIAL_BELOW)
+		       : 0;
 }
 
 int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
@@ -304,8 +304,7 @@ int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
 static void match_above(const struct hosts *hosts, const struct hosts_slot *slot, unsigned labels,
 			struct hosts_match *match)
 {
-	const struct grant_list *wild =
-		slot->grants ? &hosts->grants[slot->grants - 1].wild : NULL;
+	const struct grant_list *wild = slot->grants ? &hosts->grants[slot->grants - 1].wild : NULL;
 
 	if (wild != NULL && wild->n > 0) {
 		match->wild = wild->grants;

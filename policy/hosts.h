@@ -23,7 +23,7 @@ struct hosts_grants;
 struct hosts {
 	struct hosts_slot *slots;
 	uint32_t n_slots, n_used; /* the first is a power of two */
-	uint8_t *names;		  /* wire forms, one after the other */
+	uint8_t *names;           /* wire forms, one after the other */
 	size_t names_len, names_size;
 	struct hosts_grants *grants;
 	uint32_t n_grants, grants_size;
@@ -34,10 +34,10 @@ struct hosts {
 /* What the tree says of one name. All zero is nothing. */
 struct hosts_match {
 	const struct policy_grant *const *exact; /* grants that list the name itself */
-	const struct policy_grant *const *wild;	 /* those of the longest wildcard */
+	const struct policy_grant *const *wild;  /* those of the longest wildcard */
 	unsigned n_exact, n_wild;
-	unsigned wild_labels;	     /* of that wildcard, without its `*` */
-	unsigned denied_by;	     /* number of a [deny] section, from 1; 0: none */
+	unsigned wild_labels;        /* of that wildcard, without its `*` */
+	unsigned denied_by;          /* number of a [deny] section, from 1; 0: none */
 	enum policy_special special; /* of the longest special-use zone that holds the name */
 	unsigned special_labels;
 	bool special_yields; /* to a host that a grant lists inside */

@@ -52,8 +52,8 @@ static enum policy_reason weigh(const struct policy_grant *grant, const struct a
 	if (ask->now_s >= grant->expires_s)
 		return POLICY_REASON_EXPIRED;
 	if (ask->protocol != 0)
-		return has_port(grant, ask->protocol, ask->port) ? POLICY_REASON_GRANTED :
-								   POLICY_REASON_PORT;
+		return has_port(grant, ask->protocol, ask->port) ? POLICY_REASON_GRANTED
+								 : POLICY_REASON_PORT;
 	return has_type(grant, ask->type) ? POLICY_REASON_GRANTED : POLICY_REASON_TYPE;
 }
 
@@ -103,7 +103,7 @@ static bool is_special(const struct hosts_match *match)
 
 static struct policy_verdict deny(enum policy_reason reason, struct policy_place place)
 {
-	return (struct policy_verdict){ .code = POLICY_DENY, .reason = reason, .place = place };
+	return (struct policy_verdict) { .code = POLICY_DENY, .reason = reason, .place = place };
 }
 
 static struct policy_verdict judge_grants(const struct policy *policy,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/limits.h"
 #include "base/own.h"
+#include "policy/utf8.h"
 
 /* Make room for one more fault; NULL if there is none. */
 static struct policy_fault *grow(struct policy_faults *faults)
@@ -25,8 +26,22 @@ static struct policy_fault *grow(struct policy_faults *faults)
 	return &faults->faults[faults->n];
 }
 
-static void add(struct load *load, struct policy_place place, bool warning, const char *text)
+/* Cut off what is left of a character at the end of @text, which was cut where its buffer ended. */
+static void trim_character(char *text)
 {
+	size_t len = strlen(text);
+	size_t tail = len;
+
+	while (tail > 0 && len - tail < 3 && ((uint8_t)text[tail - 1] & 0xc0) == 0x80)
+		tail--;
+	if (tail > 0 && (uint8_t)text[tail - 1] >= 0xc0 &&
+	    utf8_fault(text + tail - 1, len - tail + 1))
+		text[tail - 1] = '\0';
+}
+
+static void add(struct load *load, struct policy_place place, bool warning, char *text)
+{
+	static const char more[] = "there are more faults, which are not listed";
 	struct policy_faults *faults = load->faults;
 	OWN(own_free) char *file = NULL;
 	OWN(own_free) char *copy = NULL;
@@ -35,22 +50,21 @@ static void add(struct load *load, struct policy_place place, bool warning, cons
 	faults->n_errors += !warning;
 	if (faults->n > LIMIT_POLICY_FAULTS)
 		return;
-	if (faults->n == LIMIT_POLICY_FAULTS)
-		text = "there are more faults, which are not listed";
+	trim_character(text);
 	file = strdup(place.file);
-	copy = strdup(text);
+	copy = strdup(faults->n == LIMIT_POLICY_FAULTS ? more : text);
 	fault = grow(faults);
 	if (file == NULL || copy == NULL || fault == NULL) {
 		load->no_memory = true;
 		return;
 	}
-	*fault = (struct policy_fault){ steal_ptr(file), place.line, warning, steal_ptr(copy) };
+	*fault = (struct policy_fault) { steal_ptr(file), place.line, warning, steal_ptr(copy) };
 	faults->n++;
 }
 
 void load_fault(struct load *load, struct policy_place place, const char *fmt, ...)
 {
-	char text[1024];
+	char text[2048];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -61,7 +75,7 @@ void load_fault(struct load *load, struct policy_place place, const char *fmt, .
 
 void load_warn(struct load *load, struct policy_place place, const char *fmt, ...)
 {
-	char text[1024];
+	char text[2048];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -130,5 +144,5 @@ void policy_faults_done(struct policy_faults *faults)
 		free(faults->faults[i].text);
 	}
 	free(faults->faults);
-	*faults = (struct policy_faults){ .n = 0 };
+	*faults = (struct policy_faults) { .n = 0 };
 }

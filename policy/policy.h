@@ -29,7 +29,7 @@ struct policy_agent;
 /* Where something stands in the policy files. */
 struct policy_place {
 	const char *file; /* as it was named, or "built in" */
-	unsigned line;	  /* 0: nowhere in particular */
+	unsigned line;    /* 0: nowhere in particular */
 };
 
 /* A port, or a range of them, of one protocol. */
@@ -43,13 +43,13 @@ struct policy_grant {
 	const char *label, *owner, *reason;
 	struct policy_place place;
 	const struct policy_port *ports; /* sorted, without overlaps */
-	const uint16_t *types;		 /* DNS types that are answered */
-	const struct address *pins;	 /* if any: the answer, and no upstream is asked */
-	const struct network *literals;	 /* hosts that are addresses */
+	const uint16_t *types;           /* DNS types that are answered */
+	const struct address *pins;      /* if any: the answer, and no upstream is asked */
+	const struct network *literals;  /* hosts that are addresses */
 	unsigned n_ports, n_types, n_pins, n_literals;
 	int64_t expires_s;  /* Unix time from which the grant denies; INT64_MAX: never */
 	bool allow_private; /* private = yes */
-	bool allow_doh;	    /* doh = yes */
+	bool allow_doh;     /* doh = yes */
 };
 
 /* [resolver], with its defaults filled in. */
@@ -78,7 +78,7 @@ struct policy_nftables {
 	const char *const *interfaces;
 	const struct policy_push *pushes;
 	unsigned n_interfaces, n_pushes;
-	uint32_t size;	  /* elements of each set */
+	uint32_t size;    /* elements of each set */
 	uint32_t grace_s; /* how long a lease outlives the TTL that was answered */
 };
 
@@ -92,26 +92,27 @@ struct policy_audit {
 	enum policy_on_failure on_failure;
 	enum policy_sync sync;
 	uint64_t rotate_bytes; /* 0: never by size */
-	uint32_t keep;	       /* rotated files that are kept */
+	uint32_t keep;         /* rotated files that are kept */
 };
 
 /*
  * Why a verdict is what it is. X(NAME, word, sentence): the word goes into
  * logs and to programs, the sentence to people.
  */
-#define POLICY_REASONS(X)                                                                          \
-	X(GRANTED, "granted", "a grant allows it")                                                 \
-	X(LITERAL, "literal", "a grant lists the address itself")                                  \
-	X(NOT_LISTED, "not-listed", "no grant names this host")                                    \
-	X(NAME_ABOVE, "name-above", "no grant names this host, only names below it")               \
-	X(DENIED, "denied", "a [deny] section names this host")                                    \
-	X(DOH, "doh", "it serves DNS over HTTPS, or tells programs to use it")                     \
-	X(SPECIAL, "special-name", "it is a special-use name, which is answered here")             \
-	X(EXPIRED, "expired", "its grant has expired")                                             \
-	X(TYPE, "type", "no grant for this host lists this record type")                           \
-	X(PORT, "port", "no grant for this host lists this port")                                  \
-	X(PRIVATE, "private-address", "the address is special-purpose and no grant permits it")    \
-	X(NO_LEASE, "no-lease", "the address is no host of a grant; only an answered name opens it") \
+#define POLICY_REASONS(X)                                                                       \
+	X(GRANTED, "granted", "a grant allows it")                                              \
+	X(LITERAL, "literal", "a grant lists the address itself")                               \
+	X(NOT_LISTED, "not-listed", "no grant names this host")                                 \
+	X(NAME_ABOVE, "name-above", "no grant names this host, only names below it")            \
+	X(DENIED, "denied", "a [deny] section names this host")                                 \
+	X(DOH, "doh", "it serves DNS over HTTPS, or tells programs to use it")                  \
+	X(SPECIAL, "special-name", "it is a special-use name, which is answered here")          \
+	X(EXPIRED, "expired", "its grant has expired")                                          \
+	X(TYPE, "type", "no grant for this host lists this record type")                        \
+	X(PORT, "port", "no grant for this host lists this port")                               \
+	X(PRIVATE, "private-address", "the address is special-purpose and no grant permits it") \
+	X(NO_LEASE, "no-lease",                                                                 \
+	  "the address is no host of a grant; only an answered name opens it")                  \
 	X(CLIENT, "client", "the client is not in [resolver] clients")
 
 enum policy_reason {
@@ -126,7 +127,7 @@ enum policy_code { POLICY_DENY = 0, POLICY_ALLOW };
 enum policy_special {
 	POLICY_SPECIAL_NONE = 0,
 	POLICY_SPECIAL_NXDOMAIN,
-	POLICY_SPECIAL_EMPTY,	  /* the zone exists and holds nothing: NODATA */
+	POLICY_SPECIAL_EMPTY,     /* the zone exists and holds nothing: NODATA */
 	POLICY_SPECIAL_LOCALHOST, /* 127.0.0.1 and ::1 */
 };
 
@@ -176,8 +177,7 @@ void policy_faults_done(struct policy_faults *faults);
  * Owns   the caller calls policy_faults_done() in any case, and policy_unref().
  */
 int policy_load(const char *path, int64_t now_s, struct policy **ret_policy,
-		struct policy_faults *faults, struct err *err)
-	__attribute__((warn_unused_result));
+		struct policy_faults *faults, struct err *err) __attribute__((warn_unused_result));
 
 /* The same from @len bytes at @text, called @path in faults; an include is a fault. */
 int policy_load_text(const char *path, const char *text, size_t len, int64_t now_s,

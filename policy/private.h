@@ -27,7 +27,7 @@ struct policy_literal {
 
 struct policy {
 	atomic_uint refs;
-	struct arena arena; /* all that is not in hosts */
+	struct arena arena;        /* all that is not in hosts */
 	struct policy_place place; /* of the file as a whole */
 	const char *name;
 	struct policy_resolver resolver;

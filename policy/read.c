@@ -48,14 +48,14 @@ struct reader {
 	struct read_entry *entry; /* that a continuation line continues; NULL: none does */
 	struct read_piece **piece_tail;
 	bool section_lost; /* the last section was a fault, which is told already */
-	bool lost;	/* the last key was one */
-	bool continues; /* the last line is a continuation line */
-	char *value;	/* of the last line; NULL: empty */
+	bool lost;         /* the last key was one */
+	bool continues;    /* the last line is a continuation line */
+	char *value;       /* of the last line; NULL: empty */
 };
 
 static struct policy_place here(const struct reader *r)
 {
-	return (struct policy_place){ r->file, r->line };
+	return (struct policy_place) { r->file, r->line };
 }
 
 static bool is_blank(char c)
@@ -77,7 +77,7 @@ static struct span cut_comment(struct span s)
 {
 	for (const char *at = s.at; at + 1 < s.end; at++)
 		if (is_blank(*at) && at[1] == ';')
-			return (struct span){ s.at, at };
+			return (struct span) { s.at, at };
 	return s;
 }
 
@@ -131,10 +131,11 @@ static char *unquote(struct reader *r, struct span s)
 		load_fault(r->load, here(r), "the value's double quotes are not closed");
 		return NULL;
 	}
-	s = trim(cut_comment((struct span){ at + 1, s.end }));
+	s = trim(cut_comment((struct span) { at + 1, s.end }));
 	if (s.at < s.end && *s.at != ';') {
-		load_fault(r->load, here(r), "something stands behind the value's closing quote; "
-					     "a quote inside of quotes is written twice");
+		load_fault(r->load, here(r),
+			   "something stands behind the value's closing quote; "
+			   "a quote inside of quotes is written twice");
 		return NULL;
 	}
 	return text;
@@ -167,7 +168,7 @@ static void begin_section(struct reader *r, struct span inside)
 	struct read_section *section = load_scratch(r->load, sizeof(*section));
 	const char *blank = find_one_of(inside, " \t");
 	struct span name = { inside.at, blank != NULL ? blank : inside.end };
-	struct span label = trim((struct span){ name.end, inside.end });
+	struct span label = trim((struct span) { name.end, inside.end });
 
 	if (section == NULL)
 		return;
@@ -206,8 +207,8 @@ static void section_line(struct reader *r, struct span line, char *to, size_t si
 	}
 	inside = trim(inside);
 	if (inside.at == inside.end || span_len(inside) > INIH_NAME_MAX) {
-		load_fault(r->load, here(r), "a section's name has 1 to %d bytes, its label included",
-			   INIH_NAME_MAX);
+		load_fault(r->load, here(r),
+			   "a section's name has 1 to %d bytes, its label included", INIH_NAME_MAX);
 		return;
 	}
 	begin_section(r, inside);
@@ -227,13 +228,13 @@ static void key_line(struct reader *r, struct span line, char *to, size_t size)
 		load_fault(r->load, here(r), "this is no section and no `key = value`");
 		return;
 	}
-	key = trim((struct span){ line.at, mark });
+	key = trim((struct span) { line.at, mark });
 	if (key.at == key.end || span_len(key) > INIH_NAME_MAX) {
 		load_fault(r->load, here(r), "a key has 1 to %d bytes", INIH_NAME_MAX);
 		return;
 	}
 	r->lost = false;
-	note_value(r, (struct span){ mark + 1, line.end });
+	note_value(r, (struct span) { mark + 1, line.end });
 	if (!r->lost)
 		snprintf(to, size, "%.*s = %s\n", (int)span_len(key), key.at, STAND_IN);
 }
@@ -242,7 +243,7 @@ static void key_line(struct reader *r, struct span line, char *to, size_t size)
 static bool looks_like_key(struct span line)
 {
 	const char *mark = find_one_of(line, "=");
-	struct span key = trim((struct span){ line.at, mark != NULL ? mark : line.at });
+	struct span key = trim((struct span) { line.at, mark != NULL ? mark : line.at });
 
 	return key.at < key.end && strspn(key.at, "abcdefghijklmnopqrstuvwxyz_") >= span_len(key);
 }
@@ -382,7 +383,8 @@ static void read_all(struct reader *r)
 	}
 	line = ini_parse_stream(next_line, r, on_pair, r);
 	if (line != 0)
-		load_fault(r->load, (struct policy_place){ r->file, line > 0 ? (unsigned)line : 0 },
+		load_fault(r->load,
+			   (struct policy_place) { r->file, line > 0 ? (unsigned)line : 0 },
 			   "the file could not be read as INI");
 }
 
@@ -432,8 +434,8 @@ static int read_fd(int fd, char **ret_text, size_t *ret_len)
 static int visit_file(struct visits *v, const char *path, const struct visit *outer);
 
 /* Read the file @word, which the file @path includes at @place. */
-static void include(struct visits *v, const char *path, const struct visit *self,
-		    const char *word, struct policy_place place)
+static void include(struct visits *v, const char *path, const struct visit *self, const char *word,
+		    struct policy_place place)
 {
 	const char *slash = strrchr(path, '/');
 	int folder_len = slash != NULL && word[0] != '/' ? (int)(slash + 1 - path) : 0;
@@ -452,13 +454,13 @@ static void include(struct visits *v, const char *path, const struct visit *self
 	}
 	r = visit_file(v, full, self);
 	if (r == -ELOOP)
-		load_fault(v->load, place, "`%s` is being read already: the includes form a loop",
-			   word);
+		load_fault(v->load, place, "the includes form a loop: `%s`", word);
 	else if (r == -EFBIG)
-		load_fault(v->load, place, "`%s` is larger than %d MiB", word,
-			   LIMIT_POLICY_BYTES >> 20);
+		load_fault(v->load, place, "a file of more than %d MiB is included: `%s`",
+			   LIMIT_POLICY_BYTES >> 20, word);
 	else if (r < 0)
-		load_fault(v->load, place, "`%s` could not be read: %s", word, strerror(-r));
+		load_fault(v->load, place, "an included file could not be read: %s: `%s`",
+			   strerror(-r), word);
 }
 
 /* Read the files that the value @entry of the file @path names. */
@@ -472,7 +474,7 @@ static void include_each(struct visits *v, const char *path, const struct visit 
 
 		while (words != NULL && (word = strtok_r(rest, " \t", &rest)) != NULL)
 			include(v, path, self, word,
-				(struct policy_place){ entry->place.file, p->line });
+				(struct policy_place) { entry->place.file, p->line });
 	}
 }
 
@@ -522,7 +524,7 @@ static int visit_file(struct visits *v, const char *path, const struct visit *ou
 	reader.file = load_keep_text(v->load, path);
 	if (reader.file == NULL)
 		return -ENOMEM;
-	reader.rest = (struct span){ text, text + len };
+	reader.rest = (struct span) { text, text + len };
 	read_all(&reader);
 	include_all(v, path, &self, *first);
 	return 0;
@@ -554,7 +556,7 @@ void read_text(struct load *load, const char *path, const char *text, size_t len
 	reader.file = load_keep_text(load, path);
 	if (reader.file == NULL)
 		return;
-	reader.rest = (struct span){ text, text + len };
+	reader.rest = (struct span) { text, text + len };
 	if (len > LIMIT_POLICY_BYTES)
 		load_fault(load, here(&reader), "the text is larger than %d MiB",
 			   LIMIT_POLICY_BYTES >> 20);

@@ -9,14 +9,13 @@ enum { DAY = 86400, SOON_DAYS = 14 };
 static void review_dates(struct load *load, const struct draft_allow *d, uint64_t review_every_s)
 {
 	struct policy_place expires = schema_place(&d->draft, "expires");
+	bool ends = schema_line(&d->draft, "expires") != 0;
 	struct policy_place reviewed = schema_place(&d->draft, "reviewed");
 	int64_t now_s = load->now_s;
 
-	if (schema_line(&d->draft, "expires") == 0)
-		(void)expires;
-	else if (d->expires_s <= now_s)
+	if (ends && d->expires_s <= now_s)
 		load_warn(load, expires, "the grant `%s` has expired", d->draft.label);
-	else if (d->expires_s - now_s <= SOON_DAYS * DAY)
+	else if (ends && d->expires_s - now_s <= SOON_DAYS * DAY)
 		load_warn(load, expires, "the grant `%s` expires within %d days", d->draft.label,
 			  SOON_DAYS);
 	if (schema_line(&d->draft, "reviewed") == 0)
@@ -26,9 +25,8 @@ static void review_dates(struct load *load, const struct draft_allow *d, uint64_
 		load_warn(load, reviewed, "the review of the grant `%s` lies in the future",
 			  d->draft.label);
 	else if (now_s - d->reviewed_s > (int64_t)review_every_s)
-		load_warn(load, reviewed,
-			  "the grant `%s` was reviewed more than %llu days ago", d->draft.label,
-			  (unsigned long long)(review_every_s / DAY));
+		load_warn(load, reviewed, "the grant `%s` was reviewed more than %llu days ago",
+			  d->draft.label, (unsigned long long)(review_every_s / DAY));
 }
 
 /* Why the host @name of @d can never be reached by it; NULL if it can. */
@@ -55,29 +53,20 @@ static const char *why_never(const struct policy *policy, const struct draft_all
 	return match.denied_by ? "a [deny] section denies all below it" : NULL;
 }
 
-static bool unpack(const struct host *host, struct name *ret_name)
-{
-	if (host->kind == HOST_LITERAL)
-		return false;
-	ret_name->len = host->len;
-	ret_name->labels = host->labels;
-	memcpy(ret_name->wire, host->wire, host->len);
-	return true;
-}
-
-static void review_host(struct load *load, const struct policy *policy,
-			const struct draft_allow *d, const struct host *host)
+static void review_host(struct load *load, const struct policy *policy, const struct draft_allow *d,
+			const struct host *host)
 {
 	struct policy_place place = { d->draft.place.file, host->line };
 	bool wildcard = host->kind == HOST_WILDCARD;
 	struct name name;
 	const char *why;
 
-	if (!unpack(host, &name))
+	if (!host_name(host, &name))
 		return;
 	if (wildcard && d->wide && host_is_public_suffix(&name))
-		load_warn(load, place, "`%s` is as wide as a public suffix; anyone may own names "
-				       "below it",
+		load_warn(load, place,
+			  "`%s` is as wide as a public suffix; anyone may own names "
+			  "below it",
 			  host->text);
 	/* The name of a DoH service does not stand in the way of the wildcard's other names. */
 	why = why_never(policy, d, &name, wildcard);
@@ -97,8 +86,7 @@ static void review_grant(struct load *load, const struct policy *policy,
 	}
 	if (!any_name && d->hosts.n > 0 && d->pins.n > 0)
 		load_warn(load, schema_place(&d->draft, "address"),
-			  "`address` has no effect: the grant `%s` lists no name",
-			  d->draft.label);
+			  "`address` has no effect: the grant `%s` lists no name", d->draft.label);
 }
 
 /* Warn of names of the [deny] section @d that a grant lists, which beats it. */
@@ -111,7 +99,7 @@ static void review_deny(struct load *load, const struct policy *policy, const st
 	for (unsigned i = 0; i < d->hosts.n; i++) {
 		struct policy_place place = { d->draft.place.file, hosts[i].line };
 
-		if (hosts[i].kind != HOST_NAME || !unpack(&hosts[i], &name))
+		if (hosts[i].kind != HOST_NAME || !host_name(&hosts[i], &name))
 			continue;
 		match = hosts_find(&policy->hosts, &name);
 		if (match.n_exact > 0)
@@ -123,8 +111,12 @@ static void review_deny(struct load *load, const struct policy *policy, const st
 
 void review_policy(struct load *load, const struct drafts *drafts, const struct policy *policy)
 {
+	struct policy_place owner = drafts->policy->draft.place;
+
+	/* Without the section, the line where it would stand. */
+	owner.line = owner.line ? owner.line : 1;
 	if (drafts->policy->owner == NULL)
-		load_warn(load, drafts->policy->draft.place, "[policy] names no `owner`");
+		load_warn(load, owner, "[policy] names no `owner`");
 	for (unsigned i = 0; i < drafts->n_allows; i++) {
 		review_dates(load, drafts->allows[i], drafts->policy->review_every_s);
 		review_grant(load, policy, drafts->allows[i]);

@@ -32,7 +32,8 @@ static const struct schema_key allow_keys[] = {
 	{ "host", VALUE_HOSTS, .field = offsetof(struct draft_allow, hosts), .required = true,
 	  .help = "What may be reached: names, wildcards, addresses and networks." },
 	{ "port", VALUE_PORTS, .value = "443", .field = offsetof(struct draft_allow, ports),
-	  .help = "Ports that are opened: NUMBER or FROM-TO, each with /tcp (the default) or /udp." },
+	  .help = "Ports that are opened: NUMBER or FROM-TO, each with /tcp (the default) or "
+		  "/udp." },
 	{ "type", VALUE_TYPES, .value = "A AAAA", .field = offsetof(struct draft_allow, types),
 	  .help = "Record types that are answered: A, AAAA." },
 	{ "expires", VALUE_DATE, .field = offsetof(struct draft_allow, expires_s),
@@ -63,7 +64,7 @@ static const struct schema_key resolver_keys[] = {
 	  .help = "Where DNS queries are taken, over UDP and TCP; port 53 if unsaid." },
 	{ "clients", VALUE_NETWORKS, .value = "127.0.0.0/8 ::1",
 	  .field = offsetof(struct draft_resolver, clients),
-	  .help = "Who may ask. Everyone else is refused." },
+	  .help = "Who may ask; everyone else is refused." },
 	{ "upstream", VALUE_UPSTREAMS, .value = "auto",
 	  .field = offsetof(struct draft_resolver, upstreams),
 	  .help = "Resolvers that are asked, in order; or auto: those of /etc/resolv.conf." },
@@ -112,8 +113,7 @@ static const struct schema_key audit_keys[] = {
 	  .field = offsetof(struct draft_audit, rotate_bytes),
 	  .help = "Size at which the log is renamed and begun anew; 0 is never." },
 	{ "keep", VALUE_COUNT, .min = 1, .max = 10000, .value = "10",
-	  .field = offsetof(struct draft_audit, keep),
-	  .help = "Renamed logs that are kept." },
+	  .field = offsetof(struct draft_audit, keep), .help = "Renamed logs that are kept." },
 };
 
 static const struct schema_section sections[] = {
@@ -213,7 +213,7 @@ struct policy_place schema_place(const struct draft *draft, const char *key)
 {
 	unsigned line = schema_line(draft, key);
 
-	return (struct policy_place){ draft->place.file, line ? line : draft->place.line };
+	return (struct policy_place) { draft->place.file, line ? line : draft->place.line };
 }
 
 bool policy_key(size_t i, struct policy_key *ret_key)
@@ -224,11 +224,11 @@ bool policy_key(size_t i, struct policy_key *ret_key)
 		if (i < section->n_keys) {
 			const struct schema_key *row = &section->keys[i];
 
-			*ret_key = (struct policy_key){
+			*ret_key = (struct policy_key) {
 				.section = section->name,
 				.key = row->key,
-				.type = row->type == VALUE_WORD ? row->words :
-								  value_type_words(row->type),
+				.type = row->type == VALUE_WORD ? row->words
+								: value_type_words(row->type),
 				.value = row->value != NULL ? row->value : "",
 				.help = row->help,
 				.required = row->required,

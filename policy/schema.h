@@ -14,24 +14,24 @@
 
 /* What a value is; value.c has a row for each, with the type of its field. */
 enum value_type {
-	VALUE_TEXT,	  /* const char *: all lines, joined by blanks */
-	VALUE_PATH,	  /* const char *: absolute */
-	VALUE_FILES,	  /* no field: read.c has followed them */
-	VALUE_WORD,	  /* uint64_t: its place among the words of the row */
-	VALUE_COUNT,	  /* uint64_t */
-	VALUE_DURATION,	  /* uint64_t: seconds */
-	VALUE_SIZE,	  /* uint64_t: bytes */
-	VALUE_DATE,	  /* int64_t: Unix time of its midnight, UTC */
-	VALUE_HOSTS,	  /* struct value_list of struct host */
-	VALUE_PORTS,	  /* struct value_list of struct policy_port, sorted, without overlaps */
-	VALUE_TYPES,	  /* struct value_list of uint16_t */
+	VALUE_TEXT,       /* const char *: all lines, joined by blanks */
+	VALUE_PATH,       /* const char *: absolute */
+	VALUE_FILES,      /* no field: read.c has followed them */
+	VALUE_WORD,       /* uint64_t: its place among the words of the row */
+	VALUE_COUNT,      /* uint64_t */
+	VALUE_DURATION,   /* uint64_t: seconds */
+	VALUE_SIZE,       /* uint64_t: bytes */
+	VALUE_DATE,       /* int64_t: Unix time of its midnight, UTC */
+	VALUE_HOSTS,      /* struct value_list of struct host */
+	VALUE_PORTS,      /* struct value_list of struct policy_port, sorted, without overlaps */
+	VALUE_TYPES,      /* struct value_list of uint16_t */
 	VALUE_ADDRESSES,  /* struct value_list of struct address */
-	VALUE_NETWORKS,	  /* struct value_list of struct network */
+	VALUE_NETWORKS,   /* struct value_list of struct network */
 	VALUE_ENDPOINTS,  /* struct value_list of struct endpoint */
 	VALUE_UPSTREAMS,  /* struct value_list of struct endpoint; without items: automatic */
-	VALUE_TABLE,	  /* const char *: the table's name; its family is inet */
+	VALUE_TABLE,      /* const char *: the table's name; its family is inet */
 	VALUE_INTERFACES, /* struct value_list of const char * */
-	VALUE_PUSHES,	  /* struct value_list of struct policy_push */
+	VALUE_PUSHES,     /* struct value_list of struct policy_push */
 	N_VALUE_TYPES,
 };
 
@@ -44,10 +44,10 @@ struct value_list {
 struct schema_key {
 	const char *key;
 	enum value_type type;
-	const char *words;   /* VALUE_WORD: what it may be, separated by blanks */
-	uint64_t min, max;   /* VALUE_COUNT, _DURATION and _SIZE */
-	const char *value;   /* the default, as it would be written; NULL: the field stays zero */
-	size_t field;	     /* where in the section's draft the value goes */
+	const char *words; /* VALUE_WORD: what it may be, separated by blanks */
+	uint64_t min, max; /* VALUE_COUNT, _DURATION and _SIZE */
+	const char *value; /* the default, as it would be written; NULL: the field stays zero */
+	size_t field;      /* where in the section's draft the value goes */
 	bool required;
 	const char *help;
 };

@@ -23,14 +23,14 @@ static const struct {
 	{ "localhost", POLICY_SPECIAL_LOCALHOST, 0 }, /* RFC 6761, 6.3 */
 	{ "invalid", POLICY_SPECIAL_NXDOMAIN, 0 },    /* RFC 6761, 6.4 */
 	{ "onion", POLICY_SPECIAL_NXDOMAIN, 0 },      /* RFC 7686, 2 */
-	{ "alt", POLICY_SPECIAL_NXDOMAIN, 0 },	      /* RFC 9476, 2 */
+	{ "alt", POLICY_SPECIAL_NXDOMAIN, 0 },        /* RFC 9476, 2 */
 	{ "resolver.arpa", POLICY_SPECIAL_EMPTY, 0 }, /* RFC 9462, 6.4: no discovery of DoH */
 	{ "service.arpa", POLICY_SPECIAL_EMPTY, 0 },  /* RFC 9665 */
 
-	{ "test", POLICY_SPECIAL_NXDOMAIN, YIELDS },	  /* RFC 6761, 6.2 */
-	{ "local", POLICY_SPECIAL_NXDOMAIN, YIELDS },	  /* RFC 6762, 3 */
-	{ "internal", POLICY_SPECIAL_NXDOMAIN, YIELDS },  /* reserved by ICANN in 2024 */
-	{ "home.arpa", POLICY_SPECIAL_EMPTY, YIELDS },	  /* RFC 8375, 4 */
+	{ "test", POLICY_SPECIAL_NXDOMAIN, YIELDS },       /* RFC 6761, 6.2 */
+	{ "local", POLICY_SPECIAL_NXDOMAIN, YIELDS },      /* RFC 6762, 3 */
+	{ "internal", POLICY_SPECIAL_NXDOMAIN, YIELDS },   /* reserved by ICANN in 2024 */
+	{ "home.arpa", POLICY_SPECIAL_EMPTY, YIELDS },     /* RFC 8375, 4 */
 	{ "ipv4only.arpa", POLICY_SPECIAL_EMPTY, YIELDS }, /* RFC 8880: there is no NAT64 here */
 
 	/* Reverse zones of RFC 1918 (RFC 6303, 4.1); 172.16/12 is made by add_range(). */
@@ -88,8 +88,8 @@ int special_add_all(struct hosts *hosts)
 		if (r < 0)
 			return r;
 	}
-	if (add_range(hosts, 16, 31, 172) < 0 ||  /* RFC 6303, 4.1 */
-	    add_range(hosts, 64, 127, 100) < 0) /* RFC 7793, 4.1 */
+	if (add_range(hosts, 16, 31, 172) < 0 || /* RFC 6303, 4.1 */
+	    add_range(hosts, 64, 127, 100) < 0)  /* RFC 7793, 4.1 */
 		return -ENOMEM;
 	return 0;
 }

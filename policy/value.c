@@ -17,25 +17,34 @@ struct value {
 	const struct schema_key *row;
 	const char *file;
 	struct read_piece *piece;
-	char *rest; /* of the piece */
+	char *rest;    /* of the piece */
 	unsigned line; /* of the last word */
 	void *field;
 };
 
 static struct policy_place here(const struct value *v)
 {
-	return (struct policy_place){ v->file, v->line };
+	return (struct policy_place) { v->file, v->line };
 }
 
-/* The next word of @v; NULL behind the last. */
+/* The next word of @v; NULL behind the last. One that no message could quote is a fault. */
 static const char *next_word(struct value *v)
 {
+	enum { WORD_MAX = 1024 };
+
 	while (v->piece != NULL) {
 		char *word = strtok_r(v->rest, " \t", &v->rest);
 
 		v->line = v->piece->line;
-		if (word != NULL)
+		if (word != NULL && strlen(word) <= WORD_MAX)
 			return word;
+		if (word != NULL) {
+			load_fault(v->load, here(v),
+				   "a word of %zu bytes is too long; items of a list are "
+				   "separated by blanks",
+				   strlen(word));
+			continue;
+		}
 		v->piece = v->piece->next;
 		v->rest = v->piece != NULL ? v->piece->text : NULL;
 	}
@@ -116,7 +125,7 @@ static void parse_path(struct value *v)
 	const char *path = *(const char **)v->field;
 
 	if (path != NULL && path[0] != '/')
-		load_fault(v->load, here(v), "`%s` is no absolute path", path);
+		load_fault(v->load, here(v), "the value of `%s` is no absolute path", v->row->key);
 }
 
 static void parse_files(struct value *v)
@@ -149,9 +158,8 @@ struct unit {
 };
 
 static const struct unit no_units[] = { { "", 1, 1 }, { NULL } };
-static const struct unit duration_units[] = { { "ms", 1, 1000 }, { "s", 1, 1 },
-					      { "m", 60, 1 },	 { "h", 3600, 1 },
-					      { "d", 86400, 1 }, { NULL } };
+static const struct unit duration_units[] = { { "ms", 1, 1000 }, { "s", 1, 1 },     { "m", 60, 1 },
+					      { "h", 3600, 1 },  { "d", 86400, 1 }, { NULL } };
 static const struct unit size_units[] = { { "B", 1, 1 },
 					  { "KiB", 1u << 10, 1 },
 					  { "MiB", 1u << 20, 1 },
@@ -183,9 +191,9 @@ static void parse_number(struct value *v, const struct unit *units, const char *
 		load_fault(v->load, here(v), "`%s` is out of range: `%s` goes from %llu to %llu%s",
 			   word, v->row->key, (unsigned long long)v->row->min,
 			   (unsigned long long)v->row->max,
-			   v->row->type == VALUE_DURATION ? " whole seconds" :
-			   v->row->type == VALUE_SIZE	  ? " bytes" :
-							    "");
+			   v->row->type == VALUE_DURATION ? " whole seconds"
+			   : v->row->type == VALUE_SIZE   ? " bytes"
+							  : "");
 		return;
 	}
 	*(uint64_t *)v->field = number * units->times / units->over;
@@ -294,8 +302,8 @@ static bool parse_port(struct value *v, const char *word, struct policy_port *re
 	const char *kind = from >= 0 && to >= 0 && *end == '/' ? end + 1 : "tcp";
 
 	if (from < 0 || to < from) {
-		load_fault(v->load, here(v), "`%s` is no port: it is NUMBER or FROM-TO, of 1 to 65535",
-			   word);
+		load_fault(v->load, here(v),
+			   "`%s` is no port: it is NUMBER or FROM-TO, of 1 to 65535", word);
 		return false;
 	}
 	if (strcmp(kind, "tcp") != 0 && strcmp(kind, "udp") != 0) {
@@ -308,8 +316,8 @@ static bool parse_port(struct value *v, const char *word, struct policy_port *re
 			   from <= 53 && to >= 53 ? 53 : 853);
 		return false;
 	}
-	*ret_port = (struct policy_port){ (uint16_t)from, (uint16_t)to,
-					  strcmp(kind, "udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP };
+	*ret_port = (struct policy_port) { (uint16_t)from, (uint16_t)to,
+					   strcmp(kind, "udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP };
 	return true;
 }
 
@@ -415,8 +423,8 @@ static void parse_networks(struct value *v)
 		else if (r == -ERANGE)
 			load_fault(v->load, here(v), "`%s` has bits set behind its prefix", word);
 		else
-			load_fault(v->load, here(v), "`%s` is no network: it is ADDRESS or ADDRESS/PREFIX",
-				   word);
+			load_fault(v->load, here(v),
+				   "`%s` is no network: it is ADDRESS or ADDRESS/PREFIX", word);
 	}
 	drop_doubles(v, list, sizeof(*networks));
 }
@@ -428,8 +436,9 @@ static void add_endpoint(struct value *v, struct value_list *list, const char *w
 	if (endpoint_parse(word, 53, &endpoints[list->n]) == 0)
 		list->n++;
 	else
-		load_fault(v->load, here(v), "`%s` is no endpoint: it is ADDRESS, ADDRESS:PORT or "
-					     "[IPV6-ADDRESS]:PORT",
+		load_fault(v->load, here(v),
+			   "`%s` is no endpoint: it is ADDRESS, ADDRESS:PORT or "
+			   "[IPV6-ADDRESS]:PORT",
 			   word);
 }
 
@@ -458,8 +467,9 @@ static void parse_upstreams(struct value *v)
 		if (strcmp(word, "auto") == 0)
 			automatic = true;
 		else if (strncmp(word, "tls://", 6) == 0)
-			load_fault(v->load, here(v), "`%s`: an upstream is asked over UDP and TCP, "
-						     "not over TLS",
+			load_fault(v->load, here(v),
+				   "`%s`: an upstream is asked over UDP and TCP, "
+				   "not over TLS",
 				   word);
 		else
 			add_endpoint(v, list, word);
@@ -485,8 +495,9 @@ static void parse_table(struct value *v)
 
 	if (table == NULL || next_word(v) != NULL || strcmp(family, "inet") != 0 ||
 	    !is_nft_name(table)) {
-		load_fault(v->load, here(v), "a table is `inet NAME`, its name of letters, digits, "
-					     "`_`, `-` and `.`");
+		load_fault(v->load, here(v),
+			   "a table is `inet NAME`, its name of letters, digits, "
+			   "`_`, `-` and `.`");
 		return;
 	}
 	*(const char **)v->field = load_keep_text(v->load, table);
@@ -523,13 +534,14 @@ static void parse_push(struct value *v, const struct read_piece *piece, struct v
 	    (strcmp(family, "ip") != 0 && strcmp(family, "ip6") != 0 &&
 	     strcmp(family, "inet") != 0) ||
 	    !is_nft_name(table) || !is_nft_name(set)) {
-		load_fault(v->load, here(v), "each line of `push` is FAMILY TABLE SET, "
-					     "the family ip, ip6 or inet");
+		load_fault(v->load, here(v),
+			   "each line of `push` is FAMILY TABLE SET, "
+			   "the family ip, ip6 or inet");
 		return;
 	}
-	pushes[list->n++] = (struct policy_push){ load_keep_text(v->load, family),
-						  load_keep_text(v->load, table),
-						  load_keep_text(v->load, set), here(v) };
+	pushes[list->n++] = (struct policy_push) { load_keep_text(v->load, family),
+						   load_keep_text(v->load, table),
+						   load_keep_text(v->load, set), here(v) };
 }
 
 static void parse_pushes(struct value *v)
@@ -584,7 +596,8 @@ void value_parse(struct load *load, const struct schema_key *row, struct read_en
 		.field = (char *)draft + row->field,
 	};
 
-	if (entry->pieces == NULL || (entry->pieces->next == NULL && *entry->pieces->text == '\0')) {
+	if (entry->pieces == NULL ||
+	    (entry->pieces->next == NULL && *entry->pieces->text == '\0')) {
 		load_fault(load, entry->place, "`%s` has no value", row->key);
 		return;
 	}

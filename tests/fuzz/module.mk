@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # A target for each parser of foreign bytes, with its corpus in NAME.in/. Without --enable-fuzz
 # each is a plain test that replays the corpus; an empty corpus fails.
-EXTRA_DIST += %D%/log.in %D%/message.in %D%/name.in %D%/question.in %D%/replay_main.c
-FUZZERS = %D%/log_fuzz %D%/message_fuzz %D%/name_fuzz %D%/question_fuzz
+EXTRA_DIST += %D%/log.in %D%/message.in %D%/name.in %D%/policy.in %D%/question.in %D%/replay_main.c
+FUZZERS = %D%/log_fuzz %D%/message_fuzz %D%/name_fuzz %D%/policy_fuzz %D%/question_fuzz
 check_PROGRAMS += $(FUZZERS)
 %C%_log_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 %C%_log_fuzz_SOURCES = %D%/log_fuzz.c cli/print.c cli/print.h
@@ -12,6 +12,8 @@ check_PROGRAMS += $(FUZZERS)
 %C%_message_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
 %C%_name_fuzz_SOURCES = %D%/name_fuzz.c
 %C%_name_fuzz_LDADD = libbase.a $(UV_LIBS)
+%C%_policy_fuzz_SOURCES = %D%/policy_fuzz.c
+%C%_policy_fuzz_LDADD = libpolicy.a libbase.a $(POLICY_LIBS)
 %C%_question_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
 %C%_question_fuzz_SOURCES = %D%/question_fuzz.c
 %C%_question_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
@@ -19,11 +21,13 @@ if FUZZ
 %C%_log_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_message_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_name_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+%C%_policy_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_question_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 %C%_log_fuzz_SOURCES += %D%/replay_main.c
 %C%_message_fuzz_SOURCES += %D%/replay_main.c
 %C%_name_fuzz_SOURCES += %D%/replay_main.c
+%C%_policy_fuzz_SOURCES += %D%/replay_main.c
 %C%_question_fuzz_SOURCES += %D%/replay_main.c
 TESTS += $(FUZZERS)
 endif

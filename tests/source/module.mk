@@ -4,6 +4,7 @@ SOURCE_TESTS = \
 	%D%/contracts.sh \
 	%D%/cppcheck.sh \
 	%D%/format.sh \
+	%D%/keys.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
 	%D%/manual.sh \

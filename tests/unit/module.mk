@@ -12,7 +12,11 @@ UNIT += \
 	%D%/life_test \
 	%D%/loop_test \
 	%D%/message_test \
-	%D%/name_test
+	%D%/name_test \
+	%D%/policy_include_test \
+	%D%/policy_judge_test \
+	%D%/policy_oracle_test \
+	%D%/policy_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
@@ -42,3 +46,11 @@ TESTS += $(UNIT)
 	$(CMOCKA_LIBS)
 %C%_name_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_name_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_policy_include_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_include_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_policy_judge_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_judge_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_policy_oracle_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_oracle_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_policy_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
