@@ -77,13 +77,6 @@ int network_parse(const char *text, struct network *ret_network)
  */
 const char *network_special(const struct network *network);
 
-/*
- * Whether any address of @network is special-purpose, as address_special() has it.
- *
- * Gives  NULL if none is, else the name of one such block in words.
- */
-const char *network_special(const struct network *network);
-
 /* Write @network into @text, without the prefix if it is a single address. */
 void network_print(const struct network *network, char text[NETWORK_TEXT_SIZE]);
 

@@ -113,14 +113,16 @@ static int cut_port(char *text)
 
 static int parse_what(const char *what, struct question *q, struct err *err)
 {
-	OWN(own_free) char *text = strdup(what);
+	char text[4096];
 	struct endpoint endpoint;
 	uint16_t url_port;
 	char *slash;
 	int port;
 
-	if (text == NULL)
-		return err_set(err, -ENOMEM, "out of memory");
+	if (strlen(what) >= sizeof(text))
+		return err_set(err, -EINVAL, "what is asked has more than %zu bytes",
+			       sizeof(text) - 1);
+	memcpy(text, what, strlen(what) + 1);
 	url_port = cut_url(text);
 	slash = strrchr(text, '/');
 	q->protocol = slash != NULL && strcmp(slash, "/udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP;

@@ -12,7 +12,7 @@
 /* What a fault of a file is told about: a host of a section. */
 static struct policy_place host_place(const struct draft *draft, const struct host *host)
 {
-	return (struct policy_place) { draft->place.file, host->line };
+	return (struct policy_place){ draft->place.file, host->line };
 }
 
 /* Check that @host is no wider than its grant @d says it may be. */
@@ -83,7 +83,7 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 
 	if (grant == NULL)
 		return;
-	*grant = (struct policy_grant) {
+	*grant = (struct policy_grant){
 		.label = d->draft.label,
 		.owner = d->owner,
 		.reason = d->reason,
@@ -108,7 +108,7 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 
 static void add_grants(struct load *load, const struct drafts *drafts, struct policy *policy)
 {
-	policy->grants = load_keep(load, drafts->n_allows * sizeof(*policy->grants));
+	policy->grants = load_keep(load, drafts->n_allows * sizeof(void *));
 	for (unsigned i = 0; i < drafts->n_allows && policy->grants != NULL; i++)
 		add_grant(load, policy, drafts->allows[i]);
 }
@@ -152,7 +152,7 @@ static void add_denies(struct load *load, const struct drafts *drafts, struct po
 				   UINT16_MAX);
 			return;
 		}
-		denies[i] = (struct policy_deny) { d->draft.label, d->reason, d->draft.place };
+		denies[i] = (struct policy_deny){ d->draft.label, d->reason, d->draft.place };
 		add_deny(load, policy, d, (uint16_t)(i + 1));
 		policy->n_denies++;
 	}
@@ -190,7 +190,7 @@ static unsigned join_literals(struct load *load, struct policy_literal *literals
 		if (last == NULL || last->network.prefix != network.prefix ||
 		    !address_equal(&last->network.address, &network.address)) {
 			last = &literals[joined++];
-			*last = (struct policy_literal) { network, grants, 0 };
+			*last = (struct policy_literal){ network, grants, 0 };
 		} else if (grants[-1] == grant) {
 			load_warn(load, grant->place, "an address is listed twice in this grant");
 			continue;
@@ -214,14 +214,14 @@ static void add_all_literals(struct load *load, struct policy *policy)
 	for (unsigned i = 0; i < policy->n_grants; i++)
 		n += policy->grants[i]->n_literals;
 	literals = load_keep(load, n * sizeof(*literals));
-	grants = load_keep(load, n * sizeof(*grants));
+	grants = load_keep(load, n * sizeof(void *));
 	if (literals == NULL || grants == NULL)
 		return;
 	policy->literals = literals;
 	for (unsigned i = 0; i < policy->n_grants; i++)
 		for (unsigned j = 0; j < policy->grants[i]->n_literals; j++)
-			*literals++ = (struct policy_literal) { policy->grants[i]->literals[j],
-								&policy->grants[i], 1 };
+			*literals++ = (struct policy_literal){ policy->grants[i]->literals[j],
+							       &policy->grants[i], 1 };
 	literals -= n;
 	if (n > 1)
 		qsort(literals, n, sizeof(*literals), compare_literals);
@@ -245,7 +245,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 {
 	const struct endpoint *listen = d->listen.items, *upstreams = d->upstreams.items;
 
-	policy->resolver = (struct policy_resolver) {
+	policy->resolver = (struct policy_resolver){
 		.listen = listen,
 		.n_listen = d->listen.n,
 		.upstreams = upstreams,
@@ -284,7 +284,7 @@ static void set_nftables(struct load *load, const struct draft_nftables *d, stru
 	static const enum policy_manage manages[] = { POLICY_MANAGE_NO, POLICY_MANAGE_SETS,
 						      POLICY_MANAGE_CHAINS };
 
-	policy->nftables = (struct policy_nftables) {
+	policy->nftables = (struct policy_nftables){
 		.family = "inet",
 		.table = d->table,
 		.manage = manages[d->manage],
@@ -313,7 +313,7 @@ static void set_nftables(struct load *load, const struct draft_nftables *d, stru
 
 static void set_audit(const struct draft_audit *d, struct policy *policy)
 {
-	policy->audit = (struct policy_audit) {
+	policy->audit = (struct policy_audit){
 		.log = d->log,
 		.on_failure = d->on_failure ? POLICY_ON_FAILURE_CONTINUE : POLICY_ON_FAILURE_DENY,
 		.sync = d->sync ? POLICY_SYNC_YES : POLICY_SYNC_NO,

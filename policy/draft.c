@@ -59,7 +59,7 @@ static void *make_draft(struct load *load, const struct schema_section *schema,
 	if (draft == NULL)
 		return NULL;
 	draft->schema = schema;
-	draft->place = section != NULL ? section->place : (struct policy_place) { main, 0 };
+	draft->place = section != NULL ? section->place : (struct policy_place){ main, 0 };
 	draft->label = section != NULL ? load_keep_text(load, section->label) : "";
 	if (draft->label == NULL)
 		return NULL;
@@ -121,7 +121,7 @@ static void find_doubles(struct load *load, const struct read_section *first, si
 	if (all == NULL)
 		return;
 	for (const struct read_section *s = first; s != NULL; s = s->next, i++)
-		all[i] = (struct sortable) { s, i };
+		all[i] = (struct sortable){ s, i };
 	qsort(all, n, sizeof(*all), compare_sections);
 	for (i = 1; i < n; i++) {
 		const struct read_section *s = all[i].section;
@@ -183,8 +183,8 @@ void draft_all(struct load *load, const struct read_document *document, const ch
 
 	for (const struct read_section *s = document->sections; s != NULL; s = s->next)
 		n++;
-	drafts.allows = load_scratch(load, n * sizeof(*drafts.allows));
-	drafts.denies = load_scratch(load, n * sizeof(*drafts.denies));
+	drafts.allows = load_scratch(load, n * sizeof(void *));
+	drafts.denies = load_scratch(load, n * sizeof(void *));
 	if (drafts.allows == NULL || drafts.denies == NULL)
 		return;
 	if (n > 1)

@@ -175,7 +175,7 @@ int hosts_init(struct hosts *hosts)
 {
 	enum { SLOTS = 1024, NAMES = 16384 };
 
-	*hosts = (struct hosts) { .n_slots = SLOTS, .names_size = NAMES, .seed = hash_seed() };
+	*hosts = (struct hosts){ .n_slots = SLOTS, .names_size = NAMES, .seed = hash_seed() };
 	hosts->slots = calloc(SLOTS, sizeof(*hosts->slots));
 	hosts->names = calloc(NAMES, 1);
 	return hosts->slots != NULL && hosts->names != NULL ? 0 : -ENOMEM;
@@ -187,7 +187,7 @@ void hosts_done(struct hosts *hosts)
 	free(hosts->names);
 	free(hosts->grants);
 	arena_done(&hosts->arena);
-	*hosts = (struct hosts) { .n_slots = 0 };
+	*hosts = (struct hosts){ .n_slots = 0 };
 }
 
 /* The lists of grants of @slot, made if there are none. NULL: there is no memory. */
@@ -204,7 +204,7 @@ static struct hosts_grants *make_grants(struct hosts *hosts, struct hosts_slot *
 		hosts->grants = grown;
 		hosts->grants_size = size;
 	}
-	hosts->grants[hosts->n_grants] = (struct hosts_grants) { .exact = { .n = 0 } };
+	hosts->grants[hosts->n_grants] = (struct hosts_grants){ .exact = { .n = 0 } };
 	slot->grants = ++hosts->n_grants;
 	return &hosts->grants[slot->grants - 1];
 }
@@ -220,7 +220,7 @@ static int add_to_list(struct hosts *hosts, struct grant_list *list,
 	if (list->n == list->size) {
 		uint32_t size = list->size ? list->size * 2 : 1;
 		const struct policy_grant **grown =
-			arena_alloc(&hosts->arena, size * sizeof(*grown));
+			arena_alloc(&hosts->arena, size * sizeof(void *));
 
 		if (grown == NULL)
 			return -ENOMEM;

@@ -103,7 +103,7 @@ static bool is_special(const struct hosts_match *match)
 
 static struct policy_verdict deny(enum policy_reason reason, struct policy_place place)
 {
-	return (struct policy_verdict) { .code = POLICY_DENY, .reason = reason, .place = place };
+	return (struct policy_verdict){ .code = POLICY_DENY, .reason = reason, .place = place };
 }
 
 static struct policy_verdict judge_grants(const struct policy *policy,

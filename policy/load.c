@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/limits.h"
-#include "base/own.h"
 #include "policy/utf8.h"
 
 /* Make room for one more fault; NULL if there is none. */
@@ -43,22 +42,23 @@ static void add(struct load *load, struct policy_place place, bool warning, char
 {
 	static const char more[] = "there are more faults, which are not listed";
 	struct policy_faults *faults = load->faults;
-	OWN(own_free) char *file = NULL;
-	OWN(own_free) char *copy = NULL;
-	struct policy_fault *fault;
+	struct policy_fault fault = { .line = place.line, .warning = warning };
+	struct policy_fault *room;
 
 	faults->n_errors += !warning;
 	if (faults->n > LIMIT_POLICY_FAULTS)
 		return;
 	trim_character(text);
-	file = strdup(place.file);
-	copy = strdup(faults->n == LIMIT_POLICY_FAULTS ? more : text);
-	fault = grow(faults);
-	if (file == NULL || copy == NULL || fault == NULL) {
+	room = grow(faults);
+	fault.file = strdup(place.file);
+	fault.text = strdup(faults->n == LIMIT_POLICY_FAULTS ? more : text);
+	if (room == NULL || fault.file == NULL || fault.text == NULL) {
+		free(fault.file);
+		free(fault.text);
 		load->no_memory = true;
 		return;
 	}
-	*fault = (struct policy_fault) { steal_ptr(file), place.line, warning, steal_ptr(copy) };
+	*room = fault;
 	faults->n++;
 }
 
@@ -144,5 +144,5 @@ void policy_faults_done(struct policy_faults *faults)
 		free(faults->faults[i].text);
 	}
 	free(faults->faults);
-	*faults = (struct policy_faults) { .n = 0 };
+	*faults = (struct policy_faults){ .n = 0 };
 }

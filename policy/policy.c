@@ -44,7 +44,7 @@ static int finish(struct load *load, const char *path, const struct read_documen
 	struct drafts drafts = { .policy = NULL };
 	const char *file = load_keep_text(load, path);
 
-	policy->place = (struct policy_place) { file, 0 };
+	policy->place = (struct policy_place){ file, 0 };
 	if (file != NULL)
 		draft_all(load, document, file, &drafts);
 	if (!load->no_memory)
@@ -67,7 +67,7 @@ int policy_load(const char *path, int64_t now_s, struct policy **ret_policy,
 	struct read_document document;
 	int r;
 
-	*faults = (struct policy_faults) { .n = 0 };
+	*faults = (struct policy_faults){ .n = 0 };
 	if (policy == NULL)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	load.keep = &policy->arena;
@@ -87,7 +87,7 @@ int policy_load_text(const char *path, const char *text, size_t len, int64_t now
 	struct read_document document;
 	int r;
 
-	*faults = (struct policy_faults) { .n = 0 };
+	*faults = (struct policy_faults){ .n = 0 };
 	if (policy == NULL)
 		return err_set(err, -ENOMEM, "%s: out of memory", path);
 	load.keep = &policy->arena;

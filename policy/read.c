@@ -55,7 +55,7 @@ struct reader {
 
 static struct policy_place here(const struct reader *r)
 {
-	return (struct policy_place) { r->file, r->line };
+	return (struct policy_place){ r->file, r->line };
 }
 
 static bool is_blank(char c)
@@ -77,7 +77,7 @@ static struct span cut_comment(struct span s)
 {
 	for (const char *at = s.at; at + 1 < s.end; at++)
 		if (is_blank(*at) && at[1] == ';')
-			return (struct span) { s.at, at };
+			return (struct span){ s.at, at };
 	return s;
 }
 
@@ -131,7 +131,7 @@ static char *unquote(struct reader *r, struct span s)
 		load_fault(r->load, here(r), "the value's double quotes are not closed");
 		return NULL;
 	}
-	s = trim(cut_comment((struct span) { at + 1, s.end }));
+	s = trim(cut_comment((struct span){ at + 1, s.end }));
 	if (s.at < s.end && *s.at != ';') {
 		load_fault(r->load, here(r),
 			   "something stands behind the value's closing quote; "
@@ -168,7 +168,7 @@ static void begin_section(struct reader *r, struct span inside)
 	struct read_section *section = load_scratch(r->load, sizeof(*section));
 	const char *blank = find_one_of(inside, " \t");
 	struct span name = { inside.at, blank != NULL ? blank : inside.end };
-	struct span label = trim((struct span) { name.end, inside.end });
+	struct span label = trim((struct span){ name.end, inside.end });
 
 	if (section == NULL)
 		return;
@@ -228,13 +228,13 @@ static void key_line(struct reader *r, struct span line, char *to, size_t size)
 		load_fault(r->load, here(r), "this is no section and no `key = value`");
 		return;
 	}
-	key = trim((struct span) { line.at, mark });
+	key = trim((struct span){ line.at, mark });
 	if (key.at == key.end || span_len(key) > INIH_NAME_MAX) {
 		load_fault(r->load, here(r), "a key has 1 to %d bytes", INIH_NAME_MAX);
 		return;
 	}
 	r->lost = false;
-	note_value(r, (struct span) { mark + 1, line.end });
+	note_value(r, (struct span){ mark + 1, line.end });
 	if (!r->lost)
 		snprintf(to, size, "%.*s = %s\n", (int)span_len(key), key.at, STAND_IN);
 }
@@ -243,7 +243,7 @@ static void key_line(struct reader *r, struct span line, char *to, size_t size)
 static bool looks_like_key(struct span line)
 {
 	const char *mark = find_one_of(line, "=");
-	struct span key = trim((struct span) { line.at, mark != NULL ? mark : line.at });
+	struct span key = trim((struct span){ line.at, mark != NULL ? mark : line.at });
 
 	return key.at < key.end && strspn(key.at, "abcdefghijklmnopqrstuvwxyz_") >= span_len(key);
 }
@@ -383,14 +383,22 @@ static void read_all(struct reader *r)
 	}
 	line = ini_parse_stream(next_line, r, on_pair, r);
 	if (line != 0)
-		load_fault(r->load,
-			   (struct policy_place) { r->file, line > 0 ? (unsigned)line : 0 },
+		load_fault(r->load, (struct policy_place){ r->file, line > 0 ? (unsigned)line : 0 },
 			   "the file could not be read as INI");
 }
 
-/* A file that is being read, on the stack of those that include it. */
+static bool is_include(const struct read_section *section, const struct read_entry *entry)
+{
+	return strcmp(section->name, "policy") == 0 && strcmp(entry->key, "include") == 0;
+}
+
+/* A file to read, and why. */
 struct visit {
-	const struct visit *outer;
+	struct visit *next;        /* what is read after it */
+	const struct visit *outer; /* the file that includes it; NULL: none does */
+	const char *path;
+	const char *word; /* by which it is included, at @place */
+	struct policy_place place;
 	dev_t device;
 	ino_t inode;
 };
@@ -399,6 +407,7 @@ struct visit {
 struct visits {
 	struct load *load;
 	struct read_section **tail;
+	struct visit **last;
 	unsigned n_files;
 };
 
@@ -431,64 +440,41 @@ static int read_fd(int fd, char **ret_text, size_t *ret_len)
 	return 0;
 }
 
-static int visit_file(struct visits *v, const char *path, const struct visit *outer);
-
-/* Read the file @word, which the file @path includes at @place. */
-static void include(struct visits *v, const char *path, const struct visit *self, const char *word,
+/* Put the file @word, which @outer includes at @place, behind those that are to be read. */
+static void include(struct visits *v, const struct visit *outer, const char *word,
 		    struct policy_place place)
 {
-	const char *slash = strrchr(path, '/');
-	int folder_len = slash != NULL && word[0] != '/' ? (int)(slash + 1 - path) : 0;
-	OWN(own_free) char *full = NULL;
-	int r;
+	const char *slash = strrchr(outer->path, '/');
+	size_t folder_len = slash != NULL && word[0] != '/' ? (size_t)(slash + 1 - outer->path) : 0;
+	struct visit *visit = load_scratch(v->load, sizeof(*visit));
+	char *path = load_scratch(v->load, folder_len + strlen(word) + 1);
 
-	if (asprintf(&full, "%.*s%s", folder_len, path, word) < 0) {
-		full = NULL;
-		v->load->no_memory = true;
+	if (visit == NULL || path == NULL)
 		return;
-	}
-	if (v->n_files >= LIMIT_POLICY_INCLUDES) {
+	if (++v->n_files > LIMIT_POLICY_INCLUDES) {
 		load_fault(v->load, place, "more than %d files are included",
 			   LIMIT_POLICY_INCLUDES);
 		return;
 	}
-	r = visit_file(v, full, self);
-	if (r == -ELOOP)
-		load_fault(v->load, place, "the includes form a loop: `%s`", word);
-	else if (r == -EFBIG)
-		load_fault(v->load, place, "a file of more than %d MiB is included: `%s`",
-			   LIMIT_POLICY_BYTES >> 20, word);
-	else if (r < 0)
-		load_fault(v->load, place, "an included file could not be read: %s: `%s`",
-			   strerror(-r), word);
+	memcpy(path, outer->path, folder_len);
+	memcpy(path + folder_len, word, strlen(word));
+	*visit = (struct visit){ .outer = outer, .path = path, .word = word, .place = place };
+	*v->last = visit;
+	v->last = &visit->next;
 }
 
-/* Read the files that the value @entry of the file @path names. */
-static void include_each(struct visits *v, const char *path, const struct visit *self,
+/* Include the files that the value @entry of the file @outer names. */
+static void include_each(struct visits *v, const struct visit *outer,
 			 const struct read_entry *entry)
 {
 	for (const struct read_piece *p = entry->pieces; p != NULL; p = p->next) {
-		char *words = load_scratch_text(v->load, p->text, strlen(p->text));
-		char *rest = words;
+		char *rest = load_scratch_text(v->load, p->text, strlen(p->text));
 		const char *word;
 
-		while (words != NULL && (word = strtok_r(rest, " \t", &rest)) != NULL)
-			include(v, path, self, word,
-				(struct policy_place) { entry->place.file, p->line });
+		while (rest != NULL && (word = strtok_r(rest, " \t", &rest)) != NULL)
+			include(v, outer, word,
+				(struct policy_place){ entry->place.file, p->line });
 	}
-}
-
-/* Follow the includes of the sections from @first on, which stand in the file @path. */
-static void include_all(struct visits *v, const char *path, const struct visit *self,
-			struct read_section *first)
-{
-	/* Included sections are added behind these: where these end is noted before. */
-	struct read_section **last = v->tail;
-
-	for (struct read_section *s = first; s != NULL; s = &s->next == last ? NULL : s->next)
-		for (struct read_entry *e = s->entries; e != NULL; e = e->next)
-			if (strcmp(s->name, "policy") == 0 && strcmp(e->key, "include") == 0)
-				include_each(v, path, self, e);
 }
 
 static bool visits_already(const struct visit *visit, const struct stat *st)
@@ -499,50 +485,73 @@ static bool visits_already(const struct visit *visit, const struct stat *st)
 	return false;
 }
 
-/* Read one file and what it includes. Fails -errno, -ELOOP, -EFBIG. */
-static int visit_file(struct visits *v, const char *path, const struct visit *outer)
+/* Read one file. Fails -errno, -ELOOP, -EFBIG. */
+static int visit_file(struct visits *v, struct visit *visit)
 {
-	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	OWN(own_close) int fd = open(visit->path, O_RDONLY | O_CLOEXEC);
 	OWN(own_free) char *text = NULL;
-	struct reader reader = { .load = v->load, .tail = &v->tail, .included = outer != NULL };
+	struct reader reader = { .load = v->load,
+				 .tail = &v->tail,
+				 .included = visit->outer != NULL };
 	struct read_section **first = v->tail;
-	struct visit self = { .outer = outer };
 	struct stat st;
 	size_t len = 0;
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (visits_already(outer, &st))
+	if (visits_already(visit->outer, &st))
 		return -ELOOP;
-	self.device = st.st_dev;
-	self.inode = st.st_ino;
-	v->n_files++;
+	visit->device = st.st_dev;
+	visit->inode = st.st_ino;
 	r = read_fd(fd, &text, &len);
 	if (r < 0)
 		return r;
-	reader.file = load_keep_text(v->load, path);
+	reader.file = load_keep_text(v->load, visit->path);
 	if (reader.file == NULL)
 		return -ENOMEM;
-	reader.rest = (struct span) { text, text + len };
+	reader.rest = (struct span){ text, text + len };
 	read_all(&reader);
-	include_all(v, path, &self, *first);
+	for (struct read_section *s = *first; s != NULL; s = s->next)
+		for (struct read_entry *e = s->entries; e != NULL; e = e->next)
+			if (is_include(s, e))
+				include_each(v, visit, e);
 	return 0;
+}
+
+/* Tell that the file of @visit, which is included, could not be read because of @r. */
+static void include_fault(struct load *load, const struct visit *visit, int r)
+{
+	if (r == -ELOOP)
+		load_fault(load, visit->place, "the includes form a loop: `%s`", visit->word);
+	else if (r == -EFBIG)
+		load_fault(load, visit->place, "a file of more than %d MiB is included: `%s`",
+			   LIMIT_POLICY_BYTES >> 20, visit->word);
+	else
+		load_fault(load, visit->place, "an included file could not be read: %s: `%s`",
+			   strerror(-r), visit->word);
 }
 
 int read_file(struct load *load, const char *path, struct read_document *ret_document,
 	      struct err *err)
 {
-	struct visits visits = { .load = load };
+	struct visit main = { .path = path };
+	struct visits visits = { .load = load,
+				 .tail = &ret_document->sections,
+				 .last = &main.next };
 	int r;
 
 	ret_document->sections = NULL;
-	visits.tail = &ret_document->sections;
-	r = visit_file(&visits, path, NULL);
+	r = visit_file(&visits, &main);
 	if (r == -EFBIG)
 		return err_set(err, r, "%s: larger than %d MiB", path, LIMIT_POLICY_BYTES >> 20);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", path, strerror(-r));
+	for (struct visit *visit = main.next; visit != NULL; visit = visit->next) {
+		r = visit_file(&visits, visit);
+		if (r < 0)
+			include_fault(load, visit, r);
+	}
 	return 0;
 }
 
@@ -556,7 +565,7 @@ void read_text(struct load *load, const char *path, const char *text, size_t len
 	reader.file = load_keep_text(load, path);
 	if (reader.file == NULL)
 		return;
-	reader.rest = (struct span) { text, text + len };
+	reader.rest = (struct span){ text, text + len };
 	if (len > LIMIT_POLICY_BYTES)
 		load_fault(load, here(&reader), "the text is larger than %d MiB",
 			   LIMIT_POLICY_BYTES >> 20);
@@ -564,6 +573,6 @@ void read_text(struct load *load, const char *path, const char *text, size_t len
 		read_all(&reader);
 	for (struct read_section *s = ret_document->sections; s != NULL; s = s->next)
 		for (struct read_entry *e = s->entries; e != NULL; e = e->next)
-			if (strcmp(s->name, "policy") == 0 && strcmp(e->key, "include") == 0)
+			if (is_include(s, e))
 				load_fault(load, e->place, "a text that is no file includes none");
 }

@@ -4,7 +4,9 @@
 #include "policy/compile.h"
 #include "policy/host.h"
 
-enum { DAY = 86400, SOON_DAYS = 14 };
+enum { SOON_DAYS = 14 };
+
+static const int64_t day_s = 86400;
 
 static void review_dates(struct load *load, const struct draft_allow *d, uint64_t review_every_s)
 {
@@ -15,7 +17,7 @@ static void review_dates(struct load *load, const struct draft_allow *d, uint64_
 
 	if (ends && d->expires_s <= now_s)
 		load_warn(load, expires, "the grant `%s` has expired", d->draft.label);
-	else if (ends && d->expires_s - now_s <= SOON_DAYS * DAY)
+	else if (ends && d->expires_s - now_s <= SOON_DAYS * day_s)
 		load_warn(load, expires, "the grant `%s` expires within %d days", d->draft.label,
 			  SOON_DAYS);
 	if (schema_line(&d->draft, "reviewed") == 0)
@@ -26,7 +28,7 @@ static void review_dates(struct load *load, const struct draft_allow *d, uint64_
 			  d->draft.label);
 	else if (now_s - d->reviewed_s > (int64_t)review_every_s)
 		load_warn(load, reviewed, "the grant `%s` was reviewed more than %llu days ago",
-			  d->draft.label, (unsigned long long)(review_every_s / DAY));
+			  d->draft.label, (unsigned long long)review_every_s / (unsigned)day_s);
 }
 
 /* Why the host @name of @d can never be reached by it; NULL if it can. */

@@ -43,21 +43,21 @@ struct value_list {
 
 struct schema_key {
 	const char *key;
-	enum value_type type;
+	const char *help;
+	const char *value; /* the default, as it would be written; NULL: the field stays zero */
 	const char *words; /* VALUE_WORD: what it may be, separated by blanks */
 	uint64_t min, max; /* VALUE_COUNT, _DURATION and _SIZE */
-	const char *value; /* the default, as it would be written; NULL: the field stays zero */
 	size_t field;      /* where in the section's draft the value goes */
+	enum value_type type;
 	bool required;
-	const char *help;
 };
 
 struct schema_section {
 	const char *name;
-	bool labelled; /* [NAME LABEL], as many as one likes; else [NAME], once */
-	size_t size;   /* of its draft */
+	size_t size; /* of its draft */
 	const struct schema_key *keys;
 	unsigned n_keys;
+	bool labelled; /* [NAME LABEL], as many as one likes; else [NAME], once */
 };
 
 enum { SCHEMA_KEYS_MAX = 16 }; /* of one section */

@@ -24,7 +24,7 @@ struct value {
 
 static struct policy_place here(const struct value *v)
 {
-	return (struct policy_place) { v->file, v->line };
+	return (struct policy_place){ v->file, v->line };
 }
 
 /* The next word of @v; NULL behind the last. One that no message could quote is a fault. */
@@ -84,7 +84,7 @@ static bool make_room(struct value *v, struct value_list *list, size_t size)
 	return list->items != NULL;
 }
 
-/* Sort @list, whose items have @size bytes, and drop doubles, telling of them. */
+/* Drop what stands twice in @list, whose items have @size bytes, and tell of it. */
 static void drop_doubles(struct value *v, struct value_list *list, size_t size)
 {
 	unsigned n = 0;
@@ -157,14 +157,16 @@ struct unit {
 	uint64_t times, over; /* in terms of the base unit */
 };
 
-static const struct unit no_units[] = { { "", 1, 1 }, { NULL } };
-static const struct unit duration_units[] = { { "ms", 1, 1000 }, { "s", 1, 1 },     { "m", 60, 1 },
-					      { "h", 3600, 1 },  { "d", 86400, 1 }, { NULL } };
+static const struct unit no_units[] = { { "", 1, 1 }, { NULL, 0, 0 } };
+static const struct unit duration_units[] = {
+	{ "ms", 1, 1000 }, { "s", 1, 1 },     { "m", 60, 1 },
+	{ "h", 3600, 1 },  { "d", 86400, 1 }, { NULL, 0, 0 }
+};
 static const struct unit size_units[] = { { "B", 1, 1 },
 					  { "KiB", 1u << 10, 1 },
 					  { "MiB", 1u << 20, 1 },
 					  { "GiB", 1u << 30, 1 },
-					  { NULL } };
+					  { NULL, 0, 0 } };
 
 /* A number in @units; 0 needs none. What it stands for is told in @example if it is not right. */
 static void parse_number(struct value *v, const struct unit *units, const char *example)
@@ -221,17 +223,12 @@ static void parse_date(struct value *v)
 	struct tm again;
 	char text[16];
 	time_t time;
-	int used = 0;
 
 	if (word == NULL)
 		return;
-	if (strlen(word) == 10 &&
-	    sscanf(word, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &used) == 3 &&
-	    used == 10) {
-		tm.tm_year -= 1900;
-		tm.tm_mon -= 1;
+	if (strptime(word, "%Y-%m-%d", &tm) != NULL) {
 		time = timegm(&tm);
-		/* The 30th of February becomes another day, and signs and blanks become digits. */
+		/* What is not that day's only spelling, such as the 30th of February, is none. */
 		if (gmtime_r(&time, &again) != NULL &&
 		    strftime(text, sizeof(text), "%Y-%m-%d", &again) == 10 &&
 		    strcmp(text, word) == 0) {
@@ -316,8 +313,8 @@ static bool parse_port(struct value *v, const char *word, struct policy_port *re
 			   from <= 53 && to >= 53 ? 53 : 853);
 		return false;
 	}
-	*ret_port = (struct policy_port) { (uint16_t)from, (uint16_t)to,
-					   strcmp(kind, "udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP };
+	*ret_port = (struct policy_port){ (uint16_t)from, (uint16_t)to,
+					  strcmp(kind, "udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP };
 	return true;
 }
 
@@ -539,9 +536,9 @@ static void parse_push(struct value *v, const struct read_piece *piece, struct v
 			   "the family ip, ip6 or inet");
 		return;
 	}
-	pushes[list->n++] = (struct policy_push) { load_keep_text(v->load, family),
-						   load_keep_text(v->load, table),
-						   load_keep_text(v->load, set), here(v) };
+	pushes[list->n++] = (struct policy_push){ load_keep_text(v->load, family),
+						  load_keep_text(v->load, table),
+						  load_keep_text(v->load, set), here(v) };
 }
 
 static void parse_pushes(struct value *v)

@@ -13,7 +13,7 @@ UNIT += \
 	%D%/loop_test \
 	%D%/message_test \
 	%D%/name_test \
-	%D%/policy_include_test \
+	%D%/policy_files_test \
 	%D%/policy_judge_test \
 	%D%/policy_oracle_test \
 	%D%/policy_test
@@ -46,8 +46,8 @@ TESTS += $(UNIT)
 	$(CMOCKA_LIBS)
 %C%_name_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_name_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
-%C%_policy_include_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-%C%_policy_include_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_policy_files_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_files_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_judge_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_policy_judge_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_oracle_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

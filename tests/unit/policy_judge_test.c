@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Verdicts: what follows from a policy, case by case. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -446,6 +447,23 @@ static void a_large_policy_is_found_again(void **state)
 	policy_unref(policy);
 }
 
+static void types_print_and_parse(void **state)
+{
+	char text[16];
+
+	(void)state;
+	for (unsigned type = 0; type <= UINT16_MAX; type++) {
+		policy_type_print((uint16_t)type, text);
+		assert_int_equal(policy_type_parse(text), (int)type);
+	}
+	assert_int_equal(policy_type_parse("aaaa"), 28);
+	assert_int_equal(policy_type_parse("type65"), 65);
+	assert_int_equal(policy_type_parse("TYPE65536"), -EINVAL);
+	assert_int_equal(policy_type_parse("TYPE"), -EINVAL);
+	assert_int_equal(policy_type_parse("TYPE1x"), -EINVAL);
+	assert_int_equal(policy_type_parse(""), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +482,7 @@ int main(void)
 		cmocka_unit_test(strangers_are_denied),
 		cmocka_unit_test(a_policy_lives_as_long_as_its_references),
 		cmocka_unit_test(a_large_policy_is_found_again),
+		cmocka_unit_test(types_print_and_parse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
