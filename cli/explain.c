@@ -28,7 +28,7 @@ static const char help_text[] =
 	"Say what the policy decides, by which section, and what each layer does about it. PORT\n"
 	"may be followed by /udp; an IPv6 address before a port stands in brackets.\n"
 	"\n"
-	"  -p FILE            the policy file\n"
+	"  -p, --policy FILE  the policy file\n"
 	"  --client ADDRESS   who asks (127.0.0.1)\n"
 	"  --type TYPE        the record type that is asked for (A and AAAA)\n"
 	"  --at DATE          judge at the start of that day, UTC, such as 2027-02-28\n"
