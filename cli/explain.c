@@ -331,8 +331,7 @@ static void add_opened(json_t *array, const struct policy *policy, const struct 
 	for (unsigned i = 0; i < verdict->n_grants; i++) {
 		const struct policy_grant *grant = verdict->grants[i];
 		char address[ADDRESS_TEXT_SIZE];
-		json_t *pins, *pin;
-		size_t at;
+		json_t *pins;
 
 		if (!(verdict->allowing & UINT32_C(1) << i))
 			continue;
@@ -346,8 +345,8 @@ static void add_opened(json_t *array, const struct policy *policy, const struct 
 			continue;
 		}
 		pins = pins_to_json(policy, verdict, pinning, type);
-		json_array_foreach(pins, at, pin)
-			add_elements(array, q, grant, json_string_value(pin));
+		for (size_t at = 0; at < json_array_size(pins); at++)
+			add_elements(array, q, grant, json_string_value(json_array_get(pins, at)));
 		json_decref(pins);
 	}
 }
@@ -404,34 +403,30 @@ static const char *text_of(const json_t *object, const char *key)
 
 static void print_dns(const json_t *array)
 {
-	const json_t *row, *pin;
-	size_t i, j;
-
 	if (json_array_size(array) == 0)
 		puts("dns       is not asked for an address");
-	json_array_foreach(array, i, row)
-	{
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		const json_t *row = json_array_get(array, i);
 		const json_t *pins = json_object_get(row, "addresses");
 
 		printf("%-10s%s: %s", i == 0 ? "dns" : "", text_of(row, "type"),
 		       text_of(row, "answer"));
 		if (pins != NULL && json_array_size(pins) == 0)
 			fputs(", of which none has this type: NODATA", stdout);
-		json_array_foreach(pins, j, pin)
-			printf("%s%s", j == 0 ? ": " : ", ", json_string_value(pin));
+		for (size_t j = 0; j < json_array_size(pins); j++)
+			printf("%s%s", j == 0 ? ": " : ", ",
+			       json_string_value(json_array_get(pins, j)));
 		putchar('\n');
 	}
 }
 
 static void print_nftables(const json_t *array)
 {
-	const json_t *element;
-	size_t i;
-
 	if (json_array_size(array) == 0)
 		puts("nftables  opens nothing");
-	json_array_foreach(array, i, element)
-		printf("%-10sopens %s\n", i == 0 ? "nftables" : "", json_string_value(element));
+	for (size_t i = 0; i < json_array_size(array); i++)
+		printf("%-10sopens %s\n", i == 0 ? "nftables" : "",
+		       json_string_value(json_array_get(array, i)));
 }
 
 static void print_answer(const json_t *answer)

@@ -447,7 +447,8 @@ static void include(struct visits *v, const struct visit *outer, const char *wor
 	const char *slash = strrchr(outer->path, '/');
 	size_t folder_len = slash != NULL && word[0] != '/' ? (size_t)(slash + 1 - outer->path) : 0;
 	struct visit *visit = load_scratch(v->load, sizeof(*visit));
-	char *path = load_scratch(v->load, folder_len + strlen(word) + 1);
+	size_t size = folder_len + strlen(word) + 1;
+	char *path = load_scratch(v->load, size);
 
 	if (visit == NULL || path == NULL)
 		return;
@@ -456,8 +457,7 @@ static void include(struct visits *v, const struct visit *outer, const char *wor
 			   LIMIT_POLICY_INCLUDES);
 		return;
 	}
-	memcpy(path, outer->path, folder_len);
-	memcpy(path + folder_len, word, strlen(word));
+	snprintf(path, size, "%.*s%s", (int)folder_len, outer->path, word);
 	*visit = (struct visit){ .outer = outer, .path = path, .word = word, .place = place };
 	*v->last = visit;
 	v->last = &visit->next;

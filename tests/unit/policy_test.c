@@ -255,13 +255,14 @@ static void bytes_that_are_no_text_are_refused(void **state)
 /* @count bytes @byte behind @before, and @after behind them; the caller frees it. */
 static char *padded(const char *before, char byte, size_t count, const char *after)
 {
-	size_t len = strlen(before);
-	char *text = malloc(len + count + strlen(after) + 1);
+	size_t size = strlen(before) + count + strlen(after) + 1;
+	char *text = malloc(size);
+	char *at;
 
 	assert_non_null(text);
-	memcpy(text, before, len);
-	memset(text + len, byte, count);
-	memcpy(text + len + count, after, strlen(after) + 1);
+	at = stpcpy(text, before);
+	memset(at, byte, count);
+	snprintf(at + count, strlen(after) + 1, "%s", after);
 	return text;
 }
 
