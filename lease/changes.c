@@ -213,7 +213,8 @@ static int run_nft(const char *text, struct err *err)
 	/* It says why in words alone; errno is whatever it did last. */
 	const char *said = nft_ctx_get_error_buffer(nft);
 
-	return err_set(err, -EINVAL, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"), said);
+	return err_set(err, -EINVAL, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"),
+		       said);
 }
 
 /*

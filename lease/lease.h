@@ -27,6 +27,37 @@
  *    for each of their elements, and only as long as nobody has taken them
  *    out of the kernel since;
  *  - a deadline only moves later, until lease_table_free().
+ *
+ * Sets. The table of [nftables] has four, with timeouts:
+ *
+ *   lease4  agent . address . protocol . port, both addresses IPv4
+ *   lease6  the same, both IPv6
+ *   ether4  agent's link-layer address . IPv4 address . protocol . port
+ *   ether6  the same with an IPv6 address
+ *
+ * The last two are for an agent that asked over one family and was answered
+ * with the other: its packets will come from an address that nobody has told
+ * us. What the two families share is the link, so the agent's link-layer
+ * address is looked up when the element is written. An agent that has none (it
+ * is behind a router or a tunnel, or this host itself) stands in lease6 as
+ * ::ffff:a.b.c.d, or in lease4 as 0.0.0.0. That shows the lease to people and
+ * opens nothing, since the kernel forwards no packet from such an address: such
+ * an agent must ask over the family that it wants to connect by.
+ *
+ * Within one family the agent is the address that asked. A host that asks
+ * from one IPv6 address and connects from another has no lease there.
+ *
+ * Sets of others ([nftables] push) take an address, or address . protocol .
+ * port, and know no agents: an element there stands for all of them.
+ *
+ * Others may change the kernel's ruleset at any time. What they do to our sets
+ * and rules is noticed, undone, and reported; what they do to ours while a
+ * write is under way voids its acknowledgement. A ruleset that was changed is
+ * loaded anew, and its sets are filled from the table; until then new
+ * connections are refused.
+ *
+ * When the process ends its table stays: closed, but for leases that the
+ * kernel ends in their time. The next start takes its place.
  */
 struct lease_table;
 
@@ -46,7 +77,7 @@ struct lease_wanted {
 	const struct address *addresses;
 	const struct policy_verdict *verdicts; /* one for each address: whose grants allow it */
 	unsigned n_addresses;
-	uint32_t ttl_s; /* what is going to be answered; the grace is added here */
+	uint32_t ttl_s; /* as the answer came: no less than is going to be said; plus the grace */
 	int64_t now_s;  /* Unix time: no lease is longer than its grant */
 };
 
@@ -56,30 +87,39 @@ struct lease_status {
 	uint64_t n_commits, n_failures, n_restores;
 };
 
-/* Told, on the loop, when the mirror goes down (@status < 0) and comes back (0). @text is a sentence. */
+/*
+ * Told, on the loop, when the mirror goes down (@status < 0), and when it is whole again (0) after
+ * that or after others have changed it. @text is a sentence.
+ */
 typedef void lease_report_fn(void *arg, int status, const char *text);
 
 /*
  * Make the table and its mirror for [nftables] of @policy: the ruleset is loaded in place of an
- * older one of the same name, and the sets to push to are looked up and checked.
+ * older one of the same name, and the sets to push to are looked up and checked. With
+ * manage = sets the table is left as it is but for our sets in it.
  *
  * Fails  -errno and @err: what could not be set up, and what would be right. Nothing is left open.
- * Owns   the caller calls lease_table_free(). A reference to @policy is kept by each lease.
- * Later  @report with @arg, from the loop.
+ * Owns   the caller calls lease_table_free(). A reference to @policy is kept, and by each lease one
+ *        to the policy of its grant.
+ * Later  @report with @arg, from the loop. The thread that writes is started with the first lease,
+ *        so that it has the privileges that the process has by then; CAP_NET_ADMIN is needed.
  */
 int lease_table_new(struct loop *loop, struct policy *policy, lease_report_fn *report, void *arg,
 		    struct lease_table **ret_table, struct err *err)
 	__attribute__((warn_unused_result));
 
-/* Free @table; NULL is allowed. The kernel keeps what was committed until it times out. */
+/*
+ * Free @table; NULL is allowed. Asks that are under way are forgotten. The kernel keeps what was
+ * committed until it times out.
+ */
 void lease_table_free(struct lease_table *table);
 
 /*
  * Lease what is @wanted under @policy.
  *
  * Gives  0: everything stands, answer. -EINPROGRESS: @ask->done is called later.
- * Fails  -ENFILE: the table or an element is full; -ENOMEM; -EIO and the like: the mirror is down.
- *        Nothing comes later then.
+ * Fails  -ENFILE: the table, an element or a set is full; -ENOMEM; -ETIME: the grant or the lease
+ *        has ended; -EIO and the like: the mirror is down. What fails at once does not call back.
  * Owns   nothing: @ask lies in the asker, which calls lease_ask_drop() in its own free. @ask->done
  *        is set by the asker before.
  */
@@ -114,7 +154,8 @@ typedef bool lease_visit_fn(void *arg, const struct address *agent, const struct
 void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg);
 
 /*
- * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it.
+ * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it:
+ * byte for byte the same, and nothing for manage = no.
  *
  * Fails  -EINVAL and @err: the policy's [nftables] and [resolver] cannot work together.
  */

@@ -40,7 +40,7 @@ int tap_end(void)
 static void give_up(const char *what)
 {
 	const char *why = strerror(errno);
-	bool must_work = getenv("BAILIWICK_MUST_WORK") != NULL;
+	bool must_work = getenv("BAILIWICK_MUST_RUN") != NULL;
 
 	if (must_work)
 		printf("Bail out! %s: %s\n", what, why);

@@ -13,7 +13,7 @@ int tap_end(void);
 
 /*
  * Go into a user, network and mount namespace of our own, as root there, with `lo` up and an empty
- * /run. Ends the program with a skip if that is not possible; with BAILIWICK_MUST_WORK set, with a
+ * /run. Ends the program with a skip if that is not possible; with BAILIWICK_MUST_RUN set, with a
  * failure.
  */
 void tap_unshare(void);

@@ -8,49 +8,6 @@
 #include "tests/unit/lease_world.h"
 #include "tests/unit/test.h"
 
-enum { GRACE_MS = 60000 };
-
-static int set_up(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-
-	if (w == NULL)
-		return -1;
-	w->policy.nftables.manage = POLICY_MANAGE_SETS;
-	w->policy.nftables.grace_s = GRACE_MS / 1000;
-	world_open(w);
-	*state = w;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	world_close(*state);
-	free(*state);
-	return 0;
-}
-
-static uint64_t left_ms(struct world *w, const char *address)
-{
-	const struct world_element *element = world_find(w, NULL, address);
-
-	assert_non_null(element);
-	return element->end_ms - loop_now_ms(w->loop);
-}
-
-/* Grant, and let the kernel answer. */
-static int grant_now(struct world *w, struct world_wish wish)
-{
-	struct world_ask ask = { .n_done = 0 };
-	int r = world_grant(w, &ask, wish);
-
-	if (r != -EINPROGRESS)
-		return r;
-	world_settle(w);
-	assert_int_equal(ask.n_done, 1);
-	return ask.status;
-}
-
 /*
  * When a lease stands, and for how long.
  */
@@ -68,7 +25,7 @@ static void grant_waits_for_the_kernel(void **state)
 	world_finish(w);
 	assert_int_equal(ask.n_done, 1);
 	assert_int_equal(ask.status, 0);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 30000 + GRACE_MS);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 30000 + WORLD_GRACE_MS);
 
 	const struct netlink_write *write = &world_find(w, "10.0.0.2", "192.0.2.1")->write;
 
@@ -81,7 +38,7 @@ static void same_again_needs_no_commit(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
 	scripted_pass(w->loop, 5000);
 	struct world_ask ask = { .n_done = 0 };
 
@@ -96,12 +53,12 @@ static void cached_answer_moves_the_end(void **state)
 	struct world *w = *state;
 	uint64_t before;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
 	scripted_pass(w->loop, 30000);
-	before = left_ms(w, "192.0.2.1");
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 30 }), 0);
-	assert_true(left_ms(w, "192.0.2.1") > before);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 60000 + GRACE_MS);
+	before = world_left_ms(w, "192.0.2.1");
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 30 }), 0);
+	assert_true(world_left_ms(w, "192.0.2.1") > before);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 60000 + WORLD_GRACE_MS);
 }
 
 static void lease_always_outlives_the_ttl(void **state)
@@ -111,8 +68,9 @@ static void lease_always_outlives_the_ttl(void **state)
 	for (unsigned i = 0; i < 400; i++) {
 		uint32_t ttl_s = i * 7 % 90;
 
-		assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = ttl_s }), 0);
-		assert_true(left_ms(w, "192.0.2.1") >= (uint64_t)ttl_s * 1000 + GRACE_MS / 2);
+		assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = ttl_s }), 0);
+		assert_true(world_left_ms(w, "192.0.2.1") >=
+			    (uint64_t)ttl_s * 1000 + WORLD_GRACE_MS / 2);
 		scripted_pass(w->loop, (uint64_t)i * 13 % 3000);
 	}
 }
@@ -121,18 +79,19 @@ static void second_name_does_not_shorten_the_first(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "long.example", .ttl_s = 300 }),
-			 0);
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "short.example", .ttl_s = 5 }),
-			 0);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 300000 + GRACE_MS);
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .name = "long.example", .ttl_s = 300 }), 0);
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .name = "short.example", .ttl_s = 5 }), 0);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 300000 + WORLD_GRACE_MS);
 	assert_int_equal(w->n_writes, 1);
 	assert_int_equal(lease_table_status(w->table).n_leases, 2);
 	assert_int_equal(lease_table_status(w->table).n_elements, 1);
 
 	assert_int_equal(
-		grant_now(w, (struct world_wish){ .name = "longer.example", .ttl_s = 900 }), 0);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 900000 + GRACE_MS);
+		world_grant_now(w, (struct world_wish){ .name = "longer.example", .ttl_s = 900 }),
+		0);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 900000 + WORLD_GRACE_MS);
 }
 
 static void grant_that_expires_cuts_the_lease(void **state)
@@ -145,14 +104,14 @@ static void grant_that_expires_cuts_the_lease(void **state)
 					   .expires_s = loop_wall_s(w->loop) + 10 };
 	const struct world_wish wish = { .ttl_s = 60, .grant = &soon };
 
-	assert_int_equal(grant_now(w, wish), 0);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 10000);
+	assert_int_equal(world_grant_now(w, wish), 0);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 10000);
 	scripted_pass(w->loop, 5000);
-	assert_int_equal(grant_now(w, wish), 0);
-	assert_true(left_ms(w, "192.0.2.1") <= 5000);
+	assert_int_equal(world_grant_now(w, wish), 0);
+	assert_true(world_left_ms(w, "192.0.2.1") <= 5000);
 	scripted_pass(w->loop, 5000);
 	assert_null(world_find(w, NULL, "192.0.2.1"));
-	assert_int_equal(grant_now(w, wish), -ETIME);
+	assert_int_equal(world_grant_now(w, wish), -ETIME);
 	assert_null(world_find(w, NULL, "192.0.2.1"));
 }
 
@@ -177,14 +136,16 @@ static void everything_ends_in_its_time(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "c.example", .ttl_s = 30 }), 0);
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "a.example", .ttl_s = 10 }), 0);
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "b.example",
-							   .ttl_s = 20,
-							   .address = "192.0.2.2" }),
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .name = "c.example", .ttl_s = 30 }), 0);
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .name = "a.example", .ttl_s = 10 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .name = "b.example",
+								 .ttl_s = 20,
+								 .address = "192.0.2.2" }),
 			 0);
 	assert_int_equal(w->policy.refs, 1 + 3);
-	scripted_pass(w->loop, 10000 + GRACE_MS - 1);
+	scripted_pass(w->loop, 10000 + WORLD_GRACE_MS - 1);
 	assert_int_equal(lease_table_status(w->table).n_leases, 3);
 	scripted_pass(w->loop, 1);
 	assert_int_equal(lease_table_status(w->table).n_leases, 2);
@@ -202,10 +163,10 @@ static void short_lease_after_a_long_one_ends_in_time(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 86400 }), 0);
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 1, .address = "192.0.2.2" }),
-			 0);
-	scripted_pass(w->loop, 1000 + GRACE_MS);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 86400 }), 0);
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .ttl_s = 1, .address = "192.0.2.2" }), 0);
+	scripted_pass(w->loop, 1000 + WORLD_GRACE_MS);
 	assert_int_equal(lease_table_status(w->table).n_leases, 1);
 }
 
@@ -226,10 +187,11 @@ static void sets_follow_the_families(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		assert_int_equal(grant_now(w, (struct world_wish){ .agent = cases[i].agent,
-								   .address = cases[i].address,
-								   .ttl_s = 60 }),
-				 0);
+		assert_int_equal(
+			world_grant_now(w, (struct world_wish){ .agent = cases[i].agent,
+								.address = cases[i].address,
+								.ttl_s = 60 }),
+			0);
 		assert_string_equal(
 			world_find(w, cases[i].agent, cases[i].address)->write.set->name,
 			cases[i].set);
@@ -247,7 +209,7 @@ static void every_port_of_the_grant_is_leased(void **state)
 						  .expires_s = INT64_MAX };
 	struct world *w = *state;
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60, .grant = &many }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60, .grant = &many }), 0);
 	assert_int_equal(world_alive(w), 8);
 	assert_int_equal(w->n_writes, 1);
 }
@@ -285,36 +247,12 @@ static void grants_without_their_bit_give_nothing(void **state)
 	assert_int_equal(world_find(w, NULL, "192.0.2.9")->write.port, 22);
 }
 
-struct seen {
-	unsigned n, n_standing;
-	struct name name;
-	uint64_t left_ms;
-};
-
-static bool see(void *arg, const struct address *agent, const struct address *address,
-		uint8_t protocol, uint16_t port, const struct name *name,
-		const struct policy_grant *grant, uint64_t left, bool stands)
-{
-	struct seen *seen = (struct seen *)arg;
-
-	assert_int_equal(agent->family, 4);
-	assert_int_equal(address->family, 4);
-	assert_int_equal(protocol, IPPROTO_TCP);
-	assert_int_equal(port, 443);
-	assert_non_null(grant);
-	seen->n++;
-	seen->n_standing += stands;
-	seen->name = *name;
-	seen->left_ms = left;
-	return true;
-}
-
 static void longest_name_is_kept_whole(void **state)
 {
 	static const char label[] =
 		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk";
 	struct world *w = *state;
-	struct seen seen = { .n = 0 };
+	struct world_seen seen = { .n = 0 };
 	char text[256];
 	struct name name;
 
@@ -322,8 +260,8 @@ static void longest_name_is_kept_whole(void **state)
 	snprintf(text, sizeof(text), "%s.%s.%s.%.61s", label, label, label, label);
 	assert_int_equal(name_parse(text, &name), 0);
 	assert_int_equal(name.len, NAME_WIRE_MAX);
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = text, .ttl_s = 60 }), 0);
-	lease_table_visit(w->table, see, &seen);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .name = text, .ttl_s = 60 }), 0);
+	lease_table_visit(w->table, world_see, &seen);
 	assert_int_equal(seen.n, 1);
 	assert_true(name_equal(&seen.name, &name));
 	assert_int_equal(world_find(w, NULL, "192.0.2.1")->write.name_len, NAME_WIRE_MAX);
@@ -333,16 +271,16 @@ static void visit_says_what_stands(void **state)
 {
 	struct world *w = *state;
 	struct world_ask ask = { .n_done = 0 };
-	struct seen seen = { .n = 0 };
+	struct world_seen seen = { .n = 0 };
 
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
 	assert_int_equal(
 		world_grant(w, &ask, (struct world_wish){ .ttl_s = 60, .address = "192.0.2.2" }),
 		-EINPROGRESS);
-	lease_table_visit(w->table, see, &seen);
+	lease_table_visit(w->table, world_see, &seen);
 	assert_int_equal(seen.n, 2);
 	assert_int_equal(seen.n_standing, 1);
-	assert_int_equal(seen.left_ms, 60000 + GRACE_MS);
+	assert_int_equal(seen.left_ms, 60000 + WORLD_GRACE_MS);
 	lease_ask_drop(&ask.ask);
 }
 
@@ -441,7 +379,7 @@ static void ask_for_longer_waits_for_the_next_commit(void **state)
 	assert_int_equal(second.n_done, 0);
 	world_settle(w);
 	assert_int_equal(second.n_done, 1);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 600000 + GRACE_MS);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 600000 + WORLD_GRACE_MS);
 }
 
 /*
@@ -527,7 +465,7 @@ static void element_may_end_while_it_is_under_way(void **state)
 	scripted_turn(w->loop);
 	assert_non_null(w->errand);
 	world_grant(w, &queued, (struct world_wish){ .ttl_s = 1, .address = "192.0.2.2" });
-	scripted_pass(w->loop, 3ull * GRACE_MS);
+	scripted_pass(w->loop, 3ull * WORLD_GRACE_MS);
 	assert_int_equal(lease_table_status(w->table).n_leases, 0);
 	assert_int_equal(lease_table_status(w->table).n_elements, 1);
 	assert_int_equal(queued.n_done, 1);
@@ -540,321 +478,7 @@ static void element_may_end_while_it_is_under_way(void **state)
 	assert_int_equal(lease_table_status(w->table).n_elements, 0);
 }
 
-/*
- * Trouble.
- */
-
-static void failure_is_told_and_mended(void **state)
-{
-	struct world *w = *state;
-	struct world_ask ask = { .n_done = 0 };
-
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 300 }), 0);
-	w->failure = -EPERM;
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(
-			grant_now(w, (struct world_wish){ .ttl_s = 300, .address = "192.0.2.2" }),
-			-EPERM);
-	assert_int_equal(w->n_reports, 1);
-	assert_int_equal(w->report_status, -EPERM);
-	assert_false(lease_table_status(w->table).up);
-
-	/* Nobody asks: it tries again by itself, but not all the time. */
-	unsigned n_writes = w->n_writes;
-
-	for (unsigned i = 0; i < 2000; i++) {
-		scripted_pass(w->loop, 1);
-		world_settle(w);
-	}
-	assert_in_range(w->n_writes - n_writes, 3, 5);
-	w->failure = 0;
-	w->n_elements = 0;
-	scripted_pass(w->loop, 500);
-	world_settle(w);
-	assert_int_equal(w->n_reports, 2);
-	assert_int_equal(w->report_status, 0);
-	assert_true(lease_table_status(w->table).up);
-	assert_int_equal(world_alive(w), 2);
-	assert_int_equal(world_grant(w, &ask, (struct world_wish){ .ttl_s = 300 }), 0);
-}
-
-/* What was acknowledged before a failure is not known to stand after it. */
-static void recovery_writes_everything_again(void **state)
-{
-	struct world *w = *state;
-	struct world_ask ask = { .n_done = 0 };
-
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 300 }), 0);
-	w->failure_once = -EIO;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 300, .address = "192.0.2.2" }),
-			 -EIO);
-	w->n_elements = 0;
-	assert_int_equal(
-		world_grant(w, &ask, (struct world_wish){ .ttl_s = 300, .address = "192.0.2.3" }),
-		-EINPROGRESS);
-	world_settle(w);
-	assert_int_equal(ask.status, 0);
-	assert_int_equal(world_alive(w), 3);
-}
-
-static void full_set_fails_only_what_does_not_fit(void **state)
-{
-	struct world *w = *state;
-	struct world_ask two = { .n_done = 0 }, three = { .n_done = 0 };
-
-	w->capacity = 4;
-	assert_int_equal(world_grant_many(w, &two, 0, 2), -EINPROGRESS);
-	assert_int_equal(world_grant_many(w, &three, 10, 3), -EINPROGRESS);
-	world_settle(w);
-	assert_int_equal(two.n_done, 1);
-	assert_int_equal(two.status, 0);
-	assert_int_equal(three.n_done, 1);
-	assert_int_equal(three.status, -ENFILE);
-	assert_int_equal(world_alive(w), 4);
-	assert_int_equal(w->n_reports, 0);
-	assert_true(lease_table_status(w->table).up);
-	assert_int_equal(world_grant_many(w, &two, 0, 2), 0);
-	w->capacity = 5;
-	assert_int_equal(world_grant_many(w, &three, 10, 3), -EINPROGRESS);
-	world_settle(w);
-	assert_int_equal(three.status, 0);
-}
-
-static void lost_answer_is_asked_for_again(void **state)
-{
-	struct world *w = *state;
-
-	w->failure_once = -ENOBUFS;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
-	assert_int_equal(w->n_writes, 2);
-	w->failure = -ENOBUFS;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60, .address = "192.0.2.2" }),
-			 -ENOBUFS);
-}
-
-static void lost_table_is_loaded_again(void **state)
-{
-	struct world *w = *state;
-
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
-	assert_int_equal(w->n_loads, 1);
-	w->gone = true;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60, .address = "192.0.2.2" }),
-			 0);
-	assert_int_equal(w->n_loads, 2);
-	assert_int_equal(world_alive(w), 2);
-	assert_int_equal(w->n_reports, 1);
-	assert_true(lease_table_status(w->table).up);
-}
-
-static void what_others_delete_is_restored(void **state)
-{
-	struct world *w = *state;
-	struct world_ask ask = { .n_done = 0 };
-
-	world_grant_many(w, &ask, 0, 10);
-	world_settle(w);
-	w->n_elements = 5;
-	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
-	assert_false(lease_table_status(w->table).up);
-	assert_int_equal(world_grant_many(w, &ask, 0, 10), -EINPROGRESS);
-	world_settle(w);
-	assert_int_equal(world_alive(w), 10);
-	assert_int_equal(w->n_loads, 1);
-	assert_int_equal(w->n_reports, 1);
-	assert_int_equal(w->report_status, 0);
-
-	/* Without an ask, too. */
-	scripted_pass(w->loop, 1000);
-	w->n_elements = 0;
-	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
-	world_settle(w);
-	assert_int_equal(world_alive(w), 10);
-	assert_int_equal(lease_table_status(w->table).n_restores, 2);
-}
-
-static void touched_ruleset_is_loaded_again(void **state)
-{
-	struct world *w = *state;
-
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
-	w->touched = NETLINK_TOUCHED_RULESET | NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
-	world_settle(w);
-	assert_int_equal(w->n_loads, 2);
-	assert_int_equal(world_alive(w), 1);
-	assert_int_equal(w->n_reports, 1);
-	assert_true(lease_table_status(w->table).up);
-}
-
-/* The acknowledgement is older than what somebody did: it says nothing any more. */
-static void change_during_a_commit_voids_its_acknowledgement(void **state)
-{
-	struct world *w = *state;
-	struct world_ask ask = { .n_done = 0 };
-
-	world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 });
-	assert_true(world_run(w));
-	w->n_elements = 0;
-	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	world_finish(w);
-	assert_int_equal(ask.n_done, 0);
-	world_settle(w);
-	assert_int_equal(ask.n_done, 1);
-	assert_int_equal(ask.status, 0);
-	assert_int_equal(world_alive(w), 1);
-}
-
-/* The same while nothing could be written before: the first success must not hide it. */
-static void change_during_the_recovery_is_not_hidden(void **state)
-{
-	struct world *w = *state;
-	struct world_ask ask = { .n_done = 0 };
-
-	w->failure_once = -EIO;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 60 }), -EIO);
-	world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 });
-	assert_true(world_run(w));
-	w->n_elements = 0;
-	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	world_finish(w);
-	assert_int_equal(ask.n_done, 0);
-	world_settle(w);
-	assert_int_equal(ask.status, 0);
-	assert_int_equal(world_alive(w), 1);
-}
-
-static void two_writers_do_not_chase_each_other(void **state)
-{
-	struct world *w = *state;
-	unsigned before;
-
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 3600 }), 0);
-	before = w->n_writes;
-	for (unsigned i = 0; i < 1000; i++) {
-		w->n_elements = 0;
-		w->touched = NETLINK_TOUCHED_ELEMENTS;
-		lease_table_poll(w->table);
-		world_settle(w);
-		scripted_pass(w->loop, 1);
-		world_settle(w);
-	}
-	assert_in_range(w->n_writes - before, 8, 12);
-
-	/* But who asks does not wait for that. */
-	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
-	before = w->n_writes;
-	assert_int_equal(grant_now(w, (struct world_wish){ .ttl_s = 3600 }), 0);
-	assert_int_equal(w->n_writes, before + 1);
-}
-
-/*
- * Limits.
- */
-
-static void names_of_one_element_are_limited(void **state)
-{
-	struct world *w = *state;
-	char name[64];
-
-	for (unsigned i = 0; i <= LIMIT_LEASES_PER_ELEMENT; i++) {
-		snprintf(name, sizeof(name), "n%u.example.com", i);
-		assert_int_equal(grant_now(w, (struct world_wish){ .name = name, .ttl_s = 60 }),
-				 i < LIMIT_LEASES_PER_ELEMENT ? 0 : -ENFILE);
-	}
-	assert_int_equal(grant_now(w, (struct world_wish){ .name = "n0.example.com", .ttl_s = 60 }),
-			 0);
-	assert_int_equal(
-		grant_now(w,
-			  (struct world_wish){ .name = name, .ttl_s = 60, .address = "192.0.2.2" }),
-		0);
-}
-
-/*
- * Other modes.
- */
-
-static void without_a_mirror_everything_stands_at_once(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-	static const struct policy_port all[] = { { 1, 256, IPPROTO_TCP } };
-	static const struct policy_grant wide = { .ports = all,
-						  .n_ports = 1,
-						  .expires_s = INT64_MAX };
-	struct world_ask ask = { .n_done = 0 };
-	struct seen seen = { .n = 0 };
-	char address[32];
-	int r = 0;
-
-	(void)state;
-	assert_non_null(w);
-	world_open(w);
-	assert_int_equal(w->n_open, 0);
-	assert_int_equal(world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 }), 0);
-	lease_table_poll(w->table);
-	lease_table_visit(w->table, see, &seen);
-	assert_int_equal(seen.n_standing, 1);
-	assert_true(lease_table_status(w->table).up);
-
-	/* The table is limited, and nothing alive is put out of it. */
-	for (unsigned i = 0; i < LIMIT_LEASES / 256 && r == 0; i++) {
-		snprintf(address, sizeof(address), "198.18.%u.%u", i / 256, i % 256);
-		r = world_grant(
-			w, &ask,
-			(struct world_wish){ .ttl_s = 300, .address = address, .grant = &wide });
-	}
-	assert_int_equal(r, -ENFILE);
-	assert_int_equal(lease_table_status(w->table).n_leases, LIMIT_LEASES);
-	assert_int_equal(world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 }), 0);
-	scripted_pass(w->loop, 61000);
-	scripted_pass(w->loop, 300000);
-	assert_int_equal(lease_table_status(w->table).n_leases, 0);
-	assert_int_equal(lease_table_status(w->table).n_elements, 0);
-	world_close(w);
-	free(w);
-}
-
-static void pushed_elements_are_shared_by_agents(void **state)
-{
-	static const struct policy_push pushes[] = {
-		{ .family = "ip", .table = "fw", .set = "plain" },
-		{ .family = "ip", .table = "fw", .set = "tuples" }
-	};
-	struct world *w = calloc(1, sizeof(*w));
-	struct world_ask ask = { .n_done = 0 };
-
-	(void)state;
-	assert_non_null(w);
-	w->policy.nftables.pushes = pushes;
-	w->policy.nftables.n_pushes = 2;
-	world_open(w);
-	assert_int_equal(w->n_loads, 0);
-	assert_int_equal(grant_now(w, (struct world_wish){ .agent = "10.0.0.2", .ttl_s = 300 }), 0);
-	assert_int_equal(world_alive(w), 2);
-	assert_int_equal(grant_now(w, (struct world_wish){ .agent = "10.0.0.3", .ttl_s = 60 }), 0);
-	assert_int_equal(world_alive(w), 2);
-	assert_int_equal(w->n_writes, 1);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 300000);
-	assert_int_equal(grant_now(w, (struct world_wish){ .agent = "10.0.0.4", .ttl_s = 900 }), 0);
-	assert_int_equal(left_ms(w, "192.0.2.1"), 900000);
-	assert_int_equal(
-		world_grant(w, &ask, (struct world_wish){ .address = "2001:db8::1", .ttl_s = 60 }),
-		0);
-	assert_int_equal(w->n_writes, 2);
-
-	/* They are nobody's but the set's owner's: a table of ours is not made. */
-	w->gone = true;
-	assert_int_equal(grant_now(w, (struct world_wish){ .address = "192.0.2.2", .ttl_s = 60 }),
-			 -ENOENT);
-	assert_int_equal(w->n_loads, 0);
-	world_close(w);
-	free(w);
-}
-
-#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, world_set_up, world_tear_down)
 
 int main(void)
 {
@@ -882,19 +506,6 @@ int main(void)
 		WITH_WORLD(done_may_drop_and_ask),
 		WITH_WORLD(table_may_go_while_an_errand_is_under_way),
 		WITH_WORLD(element_may_end_while_it_is_under_way),
-		WITH_WORLD(failure_is_told_and_mended),
-		WITH_WORLD(recovery_writes_everything_again),
-		WITH_WORLD(full_set_fails_only_what_does_not_fit),
-		WITH_WORLD(lost_answer_is_asked_for_again),
-		WITH_WORLD(lost_table_is_loaded_again),
-		WITH_WORLD(what_others_delete_is_restored),
-		WITH_WORLD(touched_ruleset_is_loaded_again),
-		WITH_WORLD(change_during_a_commit_voids_its_acknowledgement),
-		WITH_WORLD(change_during_the_recovery_is_not_hidden),
-		WITH_WORLD(two_writers_do_not_chase_each_other),
-		WITH_WORLD(names_of_one_element_are_limited),
-		cmocka_unit_test(without_a_mirror_everything_stands_at_once),
-		cmocka_unit_test(pushed_elements_are_shared_by_agents),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

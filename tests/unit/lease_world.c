@@ -340,3 +340,62 @@ unsigned world_alive(const struct world *w)
 		n += is_alive(&w->elements[i]);
 	return n;
 }
+
+int world_set_up(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return -1;
+	w->policy.nftables.manage = POLICY_MANAGE_SETS;
+	w->policy.nftables.grace_s = WORLD_GRACE_MS / 1000;
+	world_open(w);
+	*state = w;
+	return 0;
+}
+
+int world_tear_down(void **state)
+{
+	world_close(*state);
+	free(*state);
+	return 0;
+}
+
+uint64_t world_left_ms(struct world *w, const char *address)
+{
+	const struct world_element *element = world_find(w, NULL, address);
+
+	assert_non_null(element);
+	return element->end_ms - loop_now_ms(w->loop);
+}
+
+/* Grant, and let the kernel answer. */
+int world_grant_now(struct world *w, struct world_wish wish)
+{
+	struct world_ask ask = { .n_done = 0 };
+	int r = world_grant(w, &ask, wish);
+
+	if (r != -EINPROGRESS)
+		return r;
+	world_settle(w);
+	assert_int_equal(ask.n_done, 1);
+	return ask.status;
+}
+
+bool world_see(void *arg, const struct address *agent, const struct address *address,
+	       uint8_t protocol, uint16_t port, const struct name *name,
+	       const struct policy_grant *grant, uint64_t left, bool stands)
+{
+	struct world_seen *seen = (struct world_seen *)arg;
+
+	assert_int_equal(agent->family, 4);
+	assert_int_equal(address->family, 4);
+	assert_int_equal(protocol, IPPROTO_TCP);
+	assert_int_equal(port, 443);
+	assert_non_null(grant);
+	seen->n++;
+	seen->n_standing += stands;
+	seen->name = *name;
+	seen->left_ms = left;
+	return true;
+}

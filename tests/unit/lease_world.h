@@ -17,7 +17,7 @@
  * test lets it run. There is one world at a time.
  */
 
-enum { WORLD_ELEMENTS = 8192, WORLD_ASKS = 4096 };
+enum { WORLD_ELEMENTS = 8192, WORLD_GRACE_MS = 60000 };
 
 /* An element in the scripted kernel. */
 struct world_element {
@@ -92,3 +92,24 @@ const struct world_element *world_find(const struct world *world, const char *ag
 
 /* How many elements in @world's kernel are alive. */
 unsigned world_alive(const struct world *world);
+
+/* cmocka's set-up and tear-down: @state is a struct world with manage = sets. */
+int world_set_up(void **state);
+int world_tear_down(void **state);
+
+/* Milliseconds that the element of @world's kernel for @address has left. */
+uint64_t world_left_ms(struct world *world, const char *address);
+
+/* Grant @wish in @world, and let the kernel answer; give the answer. */
+int world_grant_now(struct world *world, struct world_wish wish);
+
+/* What world_see(), a lease_visit_fn, has seen. */
+struct world_seen {
+	unsigned n, n_standing;
+	struct name name;
+	uint64_t left_ms;
+};
+
+bool world_see(void *arg, const struct address *agent, const struct address *address,
+	       uint8_t protocol, uint16_t port, const struct name *name,
+	       const struct policy_grant *grant, uint64_t left, bool stands);

@@ -8,7 +8,9 @@ UNIT += \
 	%D%/audit_files_test \
 	%D%/audit_test \
 	%D%/base_test \
+	%D%/lease_parts_test \
 	%D%/lease_test \
+	%D%/lease_trouble_test \
 	%D%/life_test \
 	%D%/loop_test \
 	%D%/message_test \
@@ -31,12 +33,17 @@ TESTS += $(UNIT)
 %C%_audit_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
-%C%_lease_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
-%C%_lease_test_SOURCES = %D%/lease_test.c \
-	%D%/fake_policy.c %D%/fake_policy.h \
-	%D%/lease_world.c %D%/lease_world.h \
+LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_world.h \
 	tests/replay/scripted.c tests/replay/scripted.h
+%C%_lease_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_lease_parts_test_SOURCES = %D%/lease_parts_test.c %D%/fake_policy.c %D%/fake_policy.h
+%C%_lease_parts_test_LDADD = liblease.a libbase.a $(CMOCKA_LIBS)
+%C%_lease_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_lease_test_SOURCES = %D%/lease_test.c $(LEASE_WORLD)
 %C%_lease_test_LDADD = liblease.a libbase.a $(CMOCKA_LIBS)
+%C%_lease_trouble_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_lease_trouble_test_SOURCES = %D%/lease_trouble_test.c $(LEASE_WORLD)
+%C%_lease_trouble_test_LDADD = liblease.a libbase.a $(CMOCKA_LIBS)
 %C%_life_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_life_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_loop_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
