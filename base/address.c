@@ -194,7 +194,8 @@ const char *network_special(const struct network *network)
 {
 	bool is4 = network->address.family == 4;
 	const struct block *blocks = is4 ? blocks4 : blocks6;
-	size_t n = is4 ? sizeof(blocks4) / sizeof(blocks4[0]) : sizeof(blocks6) / sizeof(blocks6[0]);
+	size_t n =
+		is4 ? sizeof(blocks4) / sizeof(blocks4[0]) : sizeof(blocks6) / sizeof(blocks6[0]);
 	const char *special = address_special(&network->address);
 
 	/* Special as a whole, or with a special block inside. */

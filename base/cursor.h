@@ -18,7 +18,7 @@ struct cursor {
 /* A cursor over the @len bytes at @bytes, which must outlive it. */
 static inline struct cursor cursor_over(const void *bytes, size_t len)
 {
-	return (struct cursor) { (const uint8_t *)bytes, (const uint8_t *)bytes + len, false };
+	return (struct cursor){ (const uint8_t *)bytes, (const uint8_t *)bytes + len, false };
 }
 
 /* How many bytes of @c are left; 0 once broken. */
@@ -70,5 +70,5 @@ static inline struct cursor cursor_part(struct cursor *c, size_t len)
 {
 	const uint8_t *b = cursor_take(c, len);
 
-	return b != NULL ? cursor_over(b, len) : (struct cursor) { .broken = true };
+	return b != NULL ? cursor_over(b, len) : (struct cursor){ .broken = true };
 }

@@ -91,5 +91,5 @@ struct heap_node *heap_first(const struct heap *heap)
 void heap_done(struct heap *heap)
 {
 	free(heap->nodes);
-	*heap = (struct heap) { .nodes = NULL };
+	*heap = (struct heap){ .nodes = NULL };
 }

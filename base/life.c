@@ -33,7 +33,7 @@ void life_start(struct life *life, const struct life_kind *kind, unsigned state,
 	life->loop = loop;
 	life->state = LIFE_DEAD;
 	life->stepping = false;
-	life->timer = (struct loop_timer) { .loop = loop };
+	life->timer = (struct loop_timer){ .loop = loop };
 	enter(life, state);
 }
 

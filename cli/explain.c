@@ -268,10 +268,6 @@ static const char *denial_words(const struct policy_verdict *verdict)
 		return "REFUSED, EDE 18 (Prohibited)";
 	if (verdict->special == POLICY_SPECIAL_LOCALHOST)
 		return "the loopback addresses, answered here";
-	if (verdict->special != POLICY_SPECIAL_NONE)
-		return verdict->exists ? "NODATA, answered here" : "NXDOMAIN, answered here";
-	if (verdict->reason == POLICY_REASON_TYPE)
-		return "NODATA";
 	return verdict->exists ? "NODATA, EDE 15 (Blocked)" : "NXDOMAIN, EDE 15 (Blocked)";
 }
 

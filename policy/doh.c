@@ -16,21 +16,21 @@ static const struct {
 	const char *name;
 	int below;
 } names[] = {
-	/* Signals and relays. */
-	{ "use-application-dns.net", 0 }, /* Firefox: a denial turns its DoH off */
-	{ "mask.icloud.com", 0 },         /* Private Relay: a denial turns it off */
-	{ "mask-h2.icloud.com", 0 },
-	{ "mask-api.icloud.com", 0 },
-	{ "mask-canary.icloud.com", 0 },
-	{ "mask.apple-dns.net", 0 },
-	{ "mask-t.apple-dns.net", 0 },
-	{ "mask-h2.apple-dns.net", 0 },
-	{ "mask-api.fe.apple-dns.net", 0 },
-	{ "canary.mask.apple-dns.net", 0 },
+	/* Signals and relays, with all below: nothing there is anything else. */
+	{ "use-application-dns.net", BELOW }, /* Firefox: a denial turns its DoH off */
+	{ "mask.icloud.com", BELOW },         /* Private Relay: a denial turns it off */
+	{ "mask-h2.icloud.com", BELOW },
+	{ "mask-api.icloud.com", BELOW },
+	{ "mask-canary.icloud.com", BELOW },
+	{ "mask.apple-dns.net", BELOW },
+	{ "mask-t.apple-dns.net", BELOW },
+	{ "mask-h2.apple-dns.net", BELOW },
+	{ "mask-api.fe.apple-dns.net", BELOW },
+	{ "canary.mask.apple-dns.net", BELOW },
 	{ "doh.dns.apple.com", BELOW },
-	{ "doh.dns.apple.com.v.aaplimg.com", 0 },
-	{ "dns-weighted.apple.com", 0 },
-	{ "odoh.cloudflare-dns.com", 0 },
+	{ "doh.dns.apple.com.v.aaplimg.com", BELOW },
+	{ "dns-weighted.apple.com", BELOW },
+	{ "odoh.cloudflare-dns.com", BELOW },
 
 	/* Google */
 	{ "dns.google", 0 },

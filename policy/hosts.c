@@ -14,6 +14,7 @@ enum {
 	DOH_EXACT = 4,
 	DOH_BELOW = 8,
 	YIELDS = 16,
+	DOH_ALLOWED_BELOW = 32, /* by a grant that may list names of the built-in list */
 };
 
 struct hosts_slot {
@@ -249,7 +250,10 @@ int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
 	r = add_to_list(hosts, wildcard ? &grants->wild : &grants->exact, grant);
 	if (r < 0)
 		return r;
-	return mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, ALLOWED_BELOW);
+	r = mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, ALLOWED_BELOW);
+	if (r == 0 && grant->allow_doh)
+		r = mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, DOH_ALLOWED_BELOW);
+	return r;
 }
 
 int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t number)
@@ -314,7 +318,7 @@ static void match_above(const struct hosts *hosts, const struct hosts_slot *slot
 	if (slot->deny_wild != 0)
 		match->denied_by = slot->deny_wild;
 	if (slot->flags & DOH_BELOW)
-		match->doh = true;
+		match->doh = match->doh_below = true;
 }
 
 /* Take up what the slot of the name itself says. */
@@ -332,7 +336,10 @@ static void match_exactly(const struct hosts *hosts, const struct hosts_slot *sl
 		match->denied_by = slot->deny_exact;
 	if (slot->flags & DOH_EXACT)
 		match->doh = true;
-	match->allowed_below = slot->flags & ALLOWED_BELOW;
+	if (slot->flags & DOH_BELOW)
+		match->doh_below = true;
+	/* Below a name whose whole subtree is on the list, only few grants allow anything. */
+	match->allowed_below = slot->flags & (match->doh_below ? DOH_ALLOWED_BELOW : ALLOWED_BELOW);
 	match->special_below = slot->flags & SPECIAL_BELOW;
 }
 

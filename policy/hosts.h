@@ -41,9 +41,10 @@ struct hosts_match {
 	enum policy_special special; /* of the longest special-use zone that holds the name */
 	unsigned special_labels;
 	bool special_yields; /* to a host that a grant lists inside */
-	bool doh;
-	bool allowed_below; /* a grant lists a name below it, or it is a wildcard's own name */
-	bool special_below; /* a zone that exists lies below it */
+	bool doh;            /* it is on the built-in list ... */
+	bool doh_below;      /* ... and so is all below it */
+	bool allowed_below;  /* a grant lists a name below it, or it is a wildcard's own name */
+	bool special_below;  /* a zone that exists lies below it */
 };
 
 /* A table with nothing in it. Fails -ENOMEM. */

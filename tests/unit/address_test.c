@@ -75,9 +75,9 @@ static void families_are_apart(void **state)
 	assert_false(address_equal(&four, &low));
 	assert_int_equal(address_len(&four), 4);
 	assert_int_equal(address_len(&mapped), 16);
-	assert_true(address_equal(&four, &(struct address) { 4, { 1, 2, 3, 4 } }));
+	assert_true(address_equal(&four, &(struct address){ 4, { 1, 2, 3, 4 } }));
 
-	struct address bytes = address_from_bytes((const uint8_t[]) { 1, 2, 3, 4 }, 4);
+	struct address bytes = address_from_bytes((const uint8_t[]){ 1, 2, 3, 4 }, 4);
 
 	assert_true(address_equal(&four, &bytes));
 }
@@ -357,7 +357,7 @@ static void socket_addresses(void **state)
 	back = endpoint_from_sockaddr(&sockaddr);
 	assert_true(endpoint_equal(&four, &back));
 
-	sockaddr = (struct sockaddr_storage) { .ss_family = AF_UNIX };
+	sockaddr = (struct sockaddr_storage){ .ss_family = AF_UNIX };
 	back = endpoint_from_sockaddr(&sockaddr);
 	assert_int_equal(back.address.family, 0);
 }
