@@ -250,13 +250,22 @@ def test_a_full_set(start, upstream):
     assert serve.leased('93.184.217.5')
 
 
+def is_root_of_all():
+    """Whether we are root of the host, whose transactions may be of any size."""
+    with open('/proc/self/uid_map', encoding='ascii') as uid_map:
+        return uid_map.read().split()[2] == '4294967295'
+
+
 def test_another_program_holds_the_kernels_lock(serve, host, tmp_path):
     """Large transactions of others: answers that need no commit do not wait for them."""
+    n_elements, n_runs = (200000, 1) if is_root_of_all() else (1500, 50)
     batch = tmp_path / 'batch'
-    elements = ', '.join(f'{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}.1' for i in range(200000))
-    batch.write_text('add table inet other\nadd set inet other s { type ipv4_addr; size 1000000; }\n'
+    elements = ', '.join(f'{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}.1' for i in range(n_elements))
+    batch.write_text('add table inet other\n'
+                     'add set inet other s { type ipv4_addr; size 1000000; }\n'
                      f'add element inet other s {{ {elements} }}\n', encoding='utf-8')
-    nft = host.start('nft', '-f', str(batch), stdin=subprocess.DEVNULL)
+    nft = host.start('sh', '-ec', 'for i in $(seq "$2"); do nft -f "$1"; done', 'sh', str(batch),
+                     str(n_runs), stdin=subprocess.DEVNULL)
     slowest, n = 0.0, 0
     while nft.poll() is None:
         began = time.monotonic()
