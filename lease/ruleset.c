@@ -236,8 +236,8 @@ static void print_host_chain(const struct ruleset *ruleset)
 	      ruleset->out);
 }
 
-/* The ports of @grant for @protocol, as a set; false if there are none. */
-static bool print_ports(const struct ruleset *ruleset, const struct policy_grant *grant,
+/* The ports of @grant for @protocol, of which there are some, as a set. */
+static void print_ports(const struct ruleset *ruleset, const struct policy_grant *grant,
 			uint8_t protocol)
 {
 	unsigned n = 0;
@@ -251,9 +251,7 @@ static bool print_ports(const struct ruleset *ruleset, const struct policy_grant
 		if (port->to > port->from)
 			fprintf(ruleset->out, "-%u", port->to);
 	}
-	if (n > 0)
-		fputs(" }", ruleset->out);
-	return n > 0;
+	fputs(" }", ruleset->out);
 }
 
 static bool has_ports(const struct policy_grant *grant, uint8_t protocol)

@@ -171,7 +171,7 @@ static void full_set_names_what_does_not_fit(struct channel *channel)
 	add(channel, 2, MINUTE_MS);
 	add(channel, 3, MINUTE_MS);
 	tap_ok(add(channel, 4, MINUTE_MS) == -ENFILE, "a full set takes no other");
-	tap_ok(add(channel, 2, 2 * MINUTE_MS) == 0, "but what it has, again");
+	tap_ok(add(channel, 2, 2ull * MINUTE_MS) == 0, "but what it has, again");
 }
 
 static void missing_set_is_enoent(struct channel *channel)

@@ -32,7 +32,7 @@ static void assert_key(const struct key *key, const char *hex)
 	char text[2 * sizeof(key->bytes) + 1] = "";
 
 	for (uint32_t i = 0; i < key->len; i++)
-		snprintf(text + 2 * i, 3, "%02x", key->bytes[i]);
+		snprintf(text + 2 * (size_t)i, 3, "%02x", key->bytes[i]);
 	assert_string_equal(text, hex);
 }
 
