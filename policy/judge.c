@@ -122,6 +122,9 @@ static struct policy_verdict judge_grants(const struct policy *policy,
 /* Whether a denial must be NODATA: NXDOMAIN speaks for all that lies below (RFC 8020). */
 static bool name_exists(const struct hosts_match *match, const struct policy_verdict *verdict)
 {
+	/* In a zone that yields to no grant, what a grant lists below is not allowed either. */
+	if (verdict->special == POLICY_SPECIAL_NXDOMAIN && !match->special_yields)
+		return false;
 	return match->allowed_below || match->special_below ||
 	       verdict->reason == POLICY_REASON_GRANTED || verdict->reason == POLICY_REASON_TYPE ||
 	       verdict->special == POLICY_SPECIAL_EMPTY ||
