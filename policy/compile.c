@@ -251,6 +251,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 		.upstreams = upstreams,
 		.n_upstreams = d->upstreams.n,
 		.upstream_auto = d->upstreams.n == 0,
+		.listen_default = schema_line(&d->draft, "listen") == 0,
 		.ttl_min_s = (uint32_t)d->ttl_min_s,
 		.ttl_max_s = (uint32_t)d->ttl_max_s,
 		.cache_entries = (uint32_t)d->cache_entries,

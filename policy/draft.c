@@ -14,8 +14,7 @@ static void type_entries(struct load *load, const struct read_section *section, 
 		unsigned *line = row != NULL ? &draft->lines[row - schema->keys] : NULL;
 
 		if (row == NULL) {
-			load_fault(load, e->place,
-				   "[%s] has no key `%s`; the nearest that it has is `%s`",
+			load_fault(load, e->place, "[%s] has no key `%s`; the nearest is `%s`",
 				   schema->name, e->key, schema_key_nearest(schema, e->key));
 		} else if (*line != 0) {
 			load_fault(load, e->place,
@@ -79,8 +78,7 @@ static const struct schema_section *check_section(struct load *load,
 	const char *label = section->label;
 
 	if (schema == NULL)
-		load_fault(load, section->place,
-			   "there is no section [%s]; the nearest that there is is [%s]",
+		load_fault(load, section->place, "there is no section [%s]; the nearest is [%s]",
 			   section->name, schema_section_nearest(section->name));
 	else if (schema->labelled && *label == '\0')
 		load_fault(load, section->place, "[%s] needs a label, as in [%s NAME]",

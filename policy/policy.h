@@ -57,7 +57,8 @@ struct policy_resolver {
 	const struct endpoint *listen;
 	const struct endpoint *upstreams; /* tried in order; none if upstream_auto */
 	unsigned n_listen, n_upstreams;
-	bool upstream_auto; /* take those of the host's resolv.conf */
+	bool upstream_auto;  /* take those of the host's resolv.conf */
+	bool listen_default; /* nobody asked for these: an IPv6 one may be missing */
 	uint32_t ttl_min_s, ttl_max_s;
 	uint32_t cache_entries;
 };

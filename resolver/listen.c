@@ -383,6 +383,26 @@ static struct listeners *allocate(struct resolver *resolver, unsigned n)
 	return NULL;
 }
 
+static int open_both(struct listeners *listeners, struct resolver *resolver,
+		     const struct endpoint *endpoint, struct err *err)
+{
+	unsigned i = listeners->n++;
+	int r;
+
+	listeners->gates[i].fd = -1;
+	r = door_new(resolver, endpoint, &listeners->doors[i], err);
+	if (r < 0)
+		return r;
+	return gate_init(&listeners->gates[i], listeners, resolver->loop, endpoint, err);
+}
+
+/* True if opening @endpoint failed with @status because the host has no IPv6. */
+static bool is_missing(const struct endpoint *endpoint, int status)
+{
+	return endpoint->address.family == 6 &&
+	       (status == -EAFNOSUPPORT || status == -EADDRNOTAVAIL);
+}
+
 int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, struct err *err)
 {
 	const struct policy_resolver *settings = policy_resolver(resolver->policy);
@@ -391,14 +411,12 @@ int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, s
 
 	if (listeners == NULL)
 		return err_set(err, -ENOMEM, "no memory for the listeners");
-	while (r == 0 && listeners->n < settings->n_listen) {
-		unsigned i = listeners->n++;
+	for (unsigned i = 0; r == 0 && i < settings->n_listen; i++) {
+		const struct endpoint *endpoint = &settings->listen[i];
 
-		listeners->gates[i].fd = -1;
-		r = door_new(resolver, &settings->listen[i], &listeners->doors[i], err);
-		if (r == 0)
-			r = gate_init(&listeners->gates[i], listeners, resolver->loop,
-				      &settings->listen[i], err);
+		r = open_both(listeners, resolver, endpoint, err);
+		if (r < 0 && settings->listen_default && is_missing(endpoint, r))
+			r = 0;
 	}
 	if (r < 0) {
 		listeners_free(listeners);

@@ -363,9 +363,9 @@ static void keys_are_read_whole(void **state)
 	expect_fault("[policy]\nname = ; comment\n", 2, "no value");
 	expect_fault("[policy]\nname = \"\"\n", 2, "no value");
 	expect_fault("[policy]\nname = a\nname = b\n", 3, "stands twice");
-	expect_fault("[policy]\nName = a\n", 2, "nearest that it has is `name`");
+	expect_fault("[policy]\nName = a\n", 2, "nearest is `name`");
 	expect_fault("[policy]\nmode = observe\n", 2, "no key `mode`");
-	expect_fault(GRANT "hots = a.example\n", 5, "nearest that it has is `host`");
+	expect_fault(GRANT "hots = a.example\n", 5, "nearest is `host`");
 	expect_fault(GRANT "method = GET\n", 5, "no key `method`");
 	expect_fault("[deny a]\nlist = x\nhost = a.example\n", 2, "no key `list`");
 	expect_fault("[policy]\n12345678901234567890123456789012345678901234567890 = x\n", 2,
