@@ -97,17 +97,17 @@ static int catch_signals(struct serve *serve, struct err *err)
 /* Say what is served, in one line that a script can wait for. */
 static int announce(struct serve *serve, struct err *err)
 {
-	const struct policy_resolver *settings = policy_resolver(serve->policy);
 	char text[512] = "serving DNS on";
-	char endpoint[ENDPOINT_TEXT_SIZE];
+	char printed[ENDPOINT_TEXT_SIZE];
+	struct endpoint endpoint;
 	size_t n_grants;
 
 	policy_grants(serve->policy, &n_grants);
-	for (unsigned i = 0; i < settings->n_listen; i++) {
+	for (unsigned i = 0; resolver_endpoint(serve->resolver, i, &endpoint); i++) {
 		size_t used = strlen(text);
 
-		endpoint_print(&settings->listen[i], endpoint);
-		snprintf(text + used, sizeof(text) - used, " %s", endpoint);
+		endpoint_print(&endpoint, printed);
+		snprintf(text + used, sizeof(text) - used, " %s", printed);
 	}
 	size_t used = strlen(text);
 

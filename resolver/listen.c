@@ -47,14 +47,15 @@ struct gate {
 	struct loop *loop;
 	struct loop_watch watch;
 	struct loop_timer pause;
+	struct endpoint endpoint;
 	int fd;
 };
 
 struct listeners {
 	struct connections connections;
 	unsigned n;
-	struct door **doors;
-	struct gate *gates;
+	struct door **doors; /* for each endpoint one ... */
+	struct gate *gates;  /* ... and one */
 };
 
 /*
@@ -338,6 +339,7 @@ static int gate_init(struct gate *gate, struct listeners *listeners, struct loop
 {
 	gate->connections = &listeners->connections;
 	gate->loop = loop;
+	gate->endpoint = *endpoint;
 	gate->fd = open_socket(endpoint, SOCK_STREAM, err);
 	if (gate->fd < 0)
 		return gate->fd;
@@ -386,13 +388,12 @@ static struct listeners *allocate(struct resolver *resolver, unsigned n)
 static int open_both(struct listeners *listeners, struct resolver *resolver,
 		     const struct endpoint *endpoint, struct err *err)
 {
-	unsigned i = listeners->n++;
-	int r;
+	unsigned i = listeners->n;
+	int r = door_new(resolver, endpoint, &listeners->doors[i], err);
 
-	listeners->gates[i].fd = -1;
-	r = door_new(resolver, endpoint, &listeners->doors[i], err);
 	if (r < 0)
 		return r;
+	listeners->n++;
 	return gate_init(&listeners->gates[i], listeners, resolver->loop, endpoint, err);
 }
 
@@ -401,6 +402,15 @@ static bool is_missing(const struct endpoint *endpoint, int status)
 {
 	return endpoint->address.family == 6 &&
 	       (status == -EAFNOSUPPORT || status == -EADDRNOTAVAIL);
+}
+
+bool listeners_endpoint(const struct listeners *listeners, unsigned i,
+			struct endpoint *ret_endpoint)
+{
+	if (i >= listeners->n)
+		return false;
+	*ret_endpoint = listeners->gates[i].endpoint;
+	return true;
 }
 
 int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, struct err *err)

@@ -48,6 +48,10 @@ int listeners_new(struct resolver *resolver, struct listeners **ret_listeners, s
 /* Close everything of @listeners and free it; NULL is allowed. */
 void listeners_free(struct listeners *listeners);
 
+/* Put endpoint number @i of @listeners into @ret_endpoint; false behind the last. */
+bool listeners_endpoint(const struct listeners *listeners, unsigned i,
+			struct endpoint *ret_endpoint);
+
 /*
  * Send the @len bytes at @bytes to @client. A client that is gone, or does not read, does not get
  * them, and nobody is told.

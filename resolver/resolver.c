@@ -47,3 +47,8 @@ int resolver_start(struct loop *loop, struct policy *policy, struct lease_table 
 	*ret_resolver = resolver;
 	return 0;
 }
+
+bool resolver_endpoint(const struct resolver *resolver, unsigned i, struct endpoint *ret_endpoint)
+{
+	return listeners_endpoint(resolver->listeners, i, ret_endpoint);
+}

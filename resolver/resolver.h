@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "audit/audit.h"
@@ -37,3 +38,6 @@ int resolver_start(struct loop *loop, struct policy *policy, struct lease_table 
 
 /* Stop and free @resolver; NULL is allowed. Queries under way end without an answer. */
 void resolver_stop(struct resolver *resolver);
+
+/* Put endpoint number @i on which @resolver listens into @ret_endpoint; false behind the last. */
+bool resolver_endpoint(const struct resolver *resolver, unsigned i, struct endpoint *ret_endpoint);
