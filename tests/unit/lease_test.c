@@ -451,8 +451,9 @@ static void table_may_go_while_an_errand_is_under_way(void **state)
 	lease_table_free(w->table);
 	w->table = NULL;
 	assert_int_equal(under_way.n_done + queued.n_done, 0);
+	assert_null(under_way.ask.waits.next);
+	assert_null(queued.ask.waits.next);
 	lease_ask_drop(&under_way.ask);
-	lease_ask_drop(&queued.ask);
 }
 
 /* It may not be freed then, and its asker must hear of it in the end. */

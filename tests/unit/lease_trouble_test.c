@@ -46,6 +46,24 @@ static void failure_is_told_and_mended(void **state)
 	assert_int_equal(world_grant(w, &ask, (struct world_wish){ .ttl_s = 300 }), 0);
 }
 
+/* Also who came while the batch was under way, and found his element in it. */
+static void failure_ends_all_who_wait(void **state)
+{
+	struct world *w = *state;
+	struct world_ask first = { .n_done = 0 }, second = { .n_done = 0 };
+
+	world_grant(w, &first, (struct world_wish){ .ttl_s = 60 });
+	w->failure_once = -EIO;
+	assert_true(world_run(w));
+	world_grant(w, &second, (struct world_wish){ .ttl_s = 600 });
+	world_finish(w);
+	assert_int_equal(first.status, -EIO);
+	assert_int_equal(second.status, -EIO);
+	assert_int_equal(first.n_done + second.n_done, 2);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 600 }), 0);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 600000 + WORLD_GRACE_MS);
+}
+
 /* What was acknowledged before a failure is not known to stand after it. */
 static void recovery_writes_everything_again(void **state)
 {
@@ -143,6 +161,22 @@ static void what_others_delete_is_restored(void **state)
 	world_settle(w);
 	assert_int_equal(world_alive(w), 10);
 	assert_int_equal(lease_table_status(w->table).n_restores, 2);
+}
+
+/* However many names share it, and in whatever order they came. */
+static void restored_element_keeps_its_longest_lease(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(
+		world_grant_now(w, (struct world_wish){ .name = "a.example", .ttl_s = 600 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .name = "b.example", .ttl_s = 5 }),
+			 0);
+	w->n_elements = 0;
+	w->touched = NETLINK_TOUCHED_ELEMENTS;
+	lease_table_poll(w->table);
+	world_settle(w);
+	assert_int_equal(world_left_ms(w, "192.0.2.1"), 600000 + WORLD_GRACE_MS);
 }
 
 static void touched_ruleset_is_loaded_again(void **state)
@@ -336,11 +370,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_WORLD(failure_is_told_and_mended),
+		WITH_WORLD(failure_ends_all_who_wait),
 		WITH_WORLD(recovery_writes_everything_again),
 		WITH_WORLD(full_set_fails_only_what_does_not_fit),
 		WITH_WORLD(lost_answer_is_asked_for_again),
 		WITH_WORLD(lost_table_is_loaded_again),
 		WITH_WORLD(what_others_delete_is_restored),
+		WITH_WORLD(restored_element_keeps_its_longest_lease),
 		WITH_WORLD(touched_ruleset_is_loaded_again),
 		WITH_WORLD(change_during_a_commit_voids_its_acknowledgement),
 		WITH_WORLD(change_during_the_recovery_is_not_hidden),
