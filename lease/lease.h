@@ -35,17 +35,17 @@
  *   ether4  agent's link-layer address . IPv4 address . protocol . port
  *   ether6  the same with an IPv6 address
  *
- * The last two are for an agent that asked over one family and was answered
- * with the other: its packets will come from an address that nobody has told
- * us. What the two families share is the link, so the agent's link-layer
- * address is looked up when the element is written. An agent that has none (it
- * is behind a router or a tunnel, or this host itself) stands in lease6 as
- * ::ffff:a.b.c.d, or in lease4 as 0.0.0.0. That shows the lease to people and
- * opens nothing, since the kernel forwards no packet from such an address: such
- * an agent must ask over the family that it wants to connect by.
- *
- * Within one family the agent is the address that asked. A host that asks
- * from one IPv6 address and connects from another has no lease there.
+ * The last two are for an agent whose packets will come from an address that
+ * nobody has told us: one that asked over one family and was answered with the
+ * other, and any that asked over IPv6, where a host has several addresses and
+ * picks one for each destination (RFC 6724, 5; RFC 8981). What all its
+ * addresses share is the link, so the agent's link-layer address is looked up
+ * when the element is written. An agent that has none (it is behind a router
+ * or a tunnel, this host itself, or new on its link) stands in lease6 by the address that it
+ * asked from, as ::ffff:a.b.c.d if that is IPv4; or in lease4 as 0.0.0.0. The
+ * last two show the lease to people and open nothing, since the kernel
+ * forwards no packet from such an address: such an agent must ask over the
+ * family that it wants to connect by.
  *
  * Sets of others ([nftables] push) take an address, or address . protocol .
  * port, and know no agents: an element there stands for all of them.

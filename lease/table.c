@@ -62,8 +62,9 @@ static struct element_key key_of_own(const struct address *agent, const struct a
 
 	key.agent = *agent;
 	key.address = *address;
-	if (agent->family == address->family)
-		key.set = address->family == 4 ? MIRROR_LEASE4 : MIRROR_LEASE6;
+	/* Only over IPv4 does a host connect from the very address that it asked from. */
+	if (agent->family == 4 && address->family == 4)
+		key.set = MIRROR_LEASE4;
 	else
 		key.set = address->family == 4 ? MIRROR_ETHER4 : MIRROR_ETHER6;
 	return key;

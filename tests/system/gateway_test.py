@@ -167,7 +167,7 @@ def counters(net):
 def test_allowed_passes_at_the_first_try_200_times(net, dns, serve, address):
     dns = Client(net.agent, '10.7.1.1' if '.' in address else 'fd07:1::1')
     qtype = 'A' if '.' in address else 'AAAA'
-    which = 'lease4' if '.' in address else 'lease6'
+    which = 'lease4' if '.' in address else 'ether6'
     passed = 0
     for i in range(200):
         serve.nft(f'flush set inet bailiwick {which}')
@@ -195,6 +195,23 @@ def test_asking_over_one_family_for_the_other(net, dns):
     assert try_tcp(net.agent, ORIGIN6, 9080) == 'open'
     assert addresses(Client(net.other, 'fd07:2::1').ask('ok.example.com', 'A')) == [ORIGIN]
     assert try_tcp(net.other, ORIGIN, 9080) == 'open'
+
+
+def test_connecting_from_another_ipv6_address(net, dns):
+    """A host picks its IPv6 source for each destination; its link tells who it is."""
+    del dns
+    net.agent.run('ip', 'addr', 'add', 'fd07:1::77/64', 'dev', 'eth0', 'nodad')
+    try:
+        dns6 = Client(net.agent, 'fd07:1::1')
+        dns6.ask('bad.example.com')  # from here on the gateway knows the address on its link
+        assert addresses(dns6.ask('ok.example.com', 'AAAA')) == [ORIGIN6]
+        for source in ('fd07:1::77', 'fd07:1::2'):
+            with net.agent.socket(family_of(ORIGIN6)) as sock:
+                sock.settimeout(2)
+                sock.bind((source, 0))
+                sock.connect((ORIGIN6, 9080))
+    finally:
+        net.agent.run('ip', 'addr', 'del', 'fd07:1::77/64', 'dev', 'eth0')
 
 
 # Refused at once: a program that is denied must not hang.

@@ -180,7 +180,7 @@ static void sets_follow_the_families(void **state)
 		const char *agent, *address, *set;
 	} cases[] = {
 		{ "10.0.0.2", "192.0.2.1", "lease4" },
-		{ "fd00::2", "2001:db8::1", "lease6" },
+		{ "fd00::2", "2001:db8::1", "ether6" },
 		{ "10.0.0.2", "2001:db8::1", "ether6" },
 		{ "fd00::2", "192.0.2.1", "ether4" },
 	};
