@@ -150,8 +150,11 @@ static bool rule_has_weight(const struct rule *rule, const char *name, unsigned 
 	return false;
 }
 
-/* Whether a special zone holds @name and does not yield to a host of weight @best. */
-static bool oracle_special(const char *name, unsigned best, bool *ret_empty)
+/*
+ * Whether a special zone holds @name and does not yield to a host of weight @best. What is empty
+ * exists, what is closed has nothing below it, whatever grants list there.
+ */
+static bool oracle_special(const char *name, unsigned best, bool *ret_empty, bool *ret_closed)
 {
 	static const struct {
 		const char *zone;
@@ -168,6 +171,7 @@ static bool oracle_special(const char *name, unsigned best, bool *ret_empty)
 		if (strcmp(name, zone) != 0 && !is_below(name, zone))
 			continue;
 		*ret_empty = zones[i].empty;
+		*ret_closed = !zones[i].empty && !zones[i].yields;
 		return !zones[i].yields || best < 1 + strlen(zone);
 	}
 	return false;
@@ -207,12 +211,12 @@ static struct expected oracle(const struct model *m, const char *name, uint16_t 
 	unsigned best = best_weight(m, name, false);
 	bool doh = !m->doh_permit && strcmp(name, "dns.google") == 0;
 	bool below = allowed_below(m, name) || *name == '\0' || strcmp(name, "arpa") == 0;
-	bool empty = false;
+	bool empty = false, closed = false;
 	struct expected e = { .reason = POLICY_REASON_NOT_LISTED };
 
-	if (oracle_special(name, best, &empty)) {
+	if (oracle_special(name, best, &empty, &closed)) {
 		e.reason = POLICY_REASON_SPECIAL;
-		e.exists = below || empty;
+		e.exists = (below && !closed) || empty;
 		return e;
 	}
 	if (best == 2000 || (best > 0 && best_weight(m, name, true) == 0))
