@@ -272,6 +272,7 @@ int audit_reader_open(const char *path, struct audit_reader **ret_reader, struct
 	reader->path = strdup(path);
 	reader->text = malloc(LIMIT_AUDIT_LINE_BYTES + 1);
 	if (reader->path == NULL || reader->text == NULL)
+		/* cppcheck-suppress memleak ; OWN() frees it, which cppcheck does not know */
 		return err_set(err, -ENOMEM, "no memory to read %s", path);
 	r = find_sources(reader, err);
 	if (r < 0)

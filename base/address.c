@@ -190,33 +190,39 @@ bool network_contains(const struct network *network, const struct address *addre
 	       has_prefix(address->bytes, network->address.bytes, network->prefix);
 }
 
-const char *network_special(const struct network *network)
+/* What is special of @network: the block that it lies in, or one of the @n at @blocks inside it. */
+static const char *special_within(const struct network *network, const struct block *blocks,
+				  size_t n)
 {
-	bool is4 = network->address.family == 4;
-	const struct block *blocks = is4 ? blocks4 : blocks6;
-	size_t n =
-		is4 ? sizeof(blocks4) / sizeof(blocks4[0]) : sizeof(blocks6) / sizeof(blocks6[0]);
 	const char *special = address_special(&network->address);
 
-	/* Special as a whole, or with a special block inside. */
 	for (size_t i = 0; i < n && special == NULL; i++)
 		if (blocks[i].what != NULL && blocks[i].prefix >= network->prefix &&
 		    has_prefix(blocks[i].bytes, network->address.bytes, network->prefix))
 			special = blocks[i].what;
-	if (is4 || special != NULL)
-		return special;
+	return special;
+}
+
+const char *network_special(const struct network *network)
+{
+	size_t n4 = sizeof(blocks4) / sizeof(blocks4[0]), n6 = sizeof(blocks6) / sizeof(blocks6[0]);
+	const char *special;
+
+	if (network->address.family == 4)
+		return special_within(network, blocks4, n4);
+	special = special_within(network, blocks6, n6);
 
 	/* One that carries IPv4 addresses, or a part of it: judge what it carries. */
-	const struct block *block = find_block(blocks6, n, network->address.bytes);
+	const struct block *block = find_block(blocks6, n6, network->address.bytes);
 	struct network inner = { .prefix = 0 };
 
-	if (block->what == NULL || block->inside < 0)
-		return NULL;
+	if (special != NULL || block->what == NULL || block->inside < 0)
+		return special;
 	inner.address = address_from_bytes(network->address.bytes + block->inside, 4);
 	inner.prefix = (uint8_t)(network->prefix - block->inside * 8);
 	if (inner.prefix > 32)
 		inner.prefix = 32;
-	return network_special(&inner);
+	return special_within(&inner, blocks4, n4);
 }
 
 /* Copy what stands before @end of @text into @head, without the brackets of an IPv6 address. */

@@ -270,7 +270,7 @@ static void private_zones_yield_to_hosts_inside(void **state)
 	expect(policy, "x.home.arpa", A, SPECIAL, true);
 	expect(policy, "x.localhost", A, SPECIAL, true);
 	expect(policy, "a.onion", A, SPECIAL, false);
-	expect(policy, "onion", A, SPECIAL, true);
+	expect(policy, "onion", A, SPECIAL, false);
 	policy_unref(policy);
 }
 
