@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ORIGIN, ORIGIN6
 from netns import Netns, family_of
-from servers import Nsd, Origin, Serve
+from servers import PROGRAM, Nsd, Origin, Serve
 from wire import Client, Header, addresses, ede, query, rcode
 
 POLICY = '''
@@ -331,7 +331,6 @@ def test_what_others_remove_is_restored(net, dns, serve):
 
 def test_the_ruleset_is_what_is_printed(net, serve):
     """--print-ruleset gives text that nft takes, and the chains that stand are those."""
-    from servers import PROGRAM
     printed = net.gateway.run(PROGRAM, 'serve', '-p', str(serve.policy), '--print-ruleset').stdout
     net.gateway.run('nft', '--check', '-f', '-', input=printed)
     stands = net.gateway.run('nft', '-s', 'list', 'table', 'inet', 'bailiwick').stdout

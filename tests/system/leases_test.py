@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ORIGIN, ORIGIN6, POLICY
 from servers import Origin
-from wire import Client, addresses, ede, rcode, wait_until
+from wire import Client, addresses, ede, query, rcode, wait_until
 
 SETS = POLICY.replace('manage = sets', 'manage = sets\ngrace = 2s').replace(
     'upstream = {upstream}', 'upstream = {upstream}\nttl_min = 1s')
@@ -325,20 +325,17 @@ def test_stopping_with_queries_under_way(serve, upstream):
     upstream.delay_s = 0.4
     answers = []
 
-    def ask(i):
-        wire = serve.client.udp(b'\0' + bytes([i]) + QUERY_TAIL, wait=2)
-        answers.append(wire)
+    def ask(qid):
+        answers.append(serve.client.udp(query('a.wild.example.com', qid=qid), wait=2))
 
-    from wire import query
-    QUERY_TAIL = query('a.wild.example.com')[2:]
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=ask, args=(qid,)) for qid in range(4)]
     for thread in threads:
         thread.start()
     time.sleep(0.2)
     serve.stop()
     for thread in threads:
         thread.join()
-    assert all(wire is None or serve.leased(ORIGIN) for wire in answers)
+    assert all(answer is None or serve.leased(ORIGIN) for answer in answers)
 
 
 def test_starting_twice_takes_up_the_table(serve, start):
