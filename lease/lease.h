@@ -89,7 +89,8 @@ struct lease_status {
 
 /*
  * Told, on the loop, when the mirror goes down (@status < 0), and when it is whole again (0) after
- * that or after others have changed it. @text is a sentence.
+ * that or after others have changed it; and once a minute while a set is full (-ENFILE), which
+ * leaves the mirror up. @text is a sentence.
  */
 typedef void lease_report_fn(void *arg, int status, const char *text);
 

@@ -24,8 +24,9 @@
 #include "lease/ruleset.h"
 
 enum {
-	RETRY_MS = 500, /* after a failure */
-	PAUSE_MS = 100, /* between restores, so that two writers do not chase each other */
+	RETRY_MS = 500,  /* after a failure */
+	PAUSE_MS = 100,  /* between restores, so that two writers do not chase each other */
+	FULL_MS = 60000, /* between two reports that a set is full */
 	MIRROR_SETS_MAX = 64,
 };
 
@@ -62,6 +63,7 @@ struct mirror {
 	bool mending;     /* the sets lack something, until background is empty ... */
 	bool was_down;    /* ... because they could not be written; else others did it */
 	uint64_t calm_ms; /* not before then is the next restore */
+	uint64_t full_ms; /* nor the next report that a set is full */
 	uint64_t n_commits, n_failures, n_restores;
 	struct commit commit;
 };
@@ -348,6 +350,21 @@ static void note_failure(struct mirror *m, int status, const char *text)
 	m->down = status;
 }
 
+/* A full set is for a person to mend: the answers that it keeps back are SERVFAIL until then. */
+static void report_full(struct mirror *m, const struct netlink_set *set)
+{
+	uint64_t now_ms = loop_now_ms(m->loop);
+	char text[256];
+
+	if (now_ms < m->full_ms)
+		return;
+	m->full_ms = now_ms + FULL_MS;
+	snprintf(text, sizeof(text),
+		 "the set %.64s of table %.64s is full: what needs a new lease is not answered",
+		 set->name, set->table);
+	m->report(m->report_arg, -ENFILE, text);
+}
+
 static void settle_write(struct mirror *m, const struct netlink_write *write)
 {
 	struct element *element = write->owner;
@@ -356,6 +373,7 @@ static void settle_write(struct mirror *m, const struct netlink_write *write)
 	if (write->status < 0) {
 		/* Its set is full. The next ask tries again, or the next restore. */
 		m->n_failures++;
+		report_full(m, write->set);
 		element->acked_epoch = 0;
 		fail_waits(m, element, write->status);
 		move(&m->settled, element);

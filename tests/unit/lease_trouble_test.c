@@ -98,7 +98,13 @@ static void full_set_fails_only_what_does_not_fit(void **state)
 	assert_int_equal(three.n_done, 1);
 	assert_int_equal(three.status, -ENFILE);
 	assert_int_equal(world_alive(w), 4);
-	assert_int_equal(w->n_reports, 0);
+	/* A person is told, but not for each answer. */
+	assert_int_equal(w->n_reports, 1);
+	assert_int_equal(w->report_status, -ENFILE);
+	assert_int_equal(world_grant_many(w, &three, 10, 3), -EINPROGRESS);
+	world_settle(w);
+	assert_int_equal(three.status, -ENFILE);
+	assert_int_equal(w->n_reports, 1);
 	assert_true(lease_table_status(w->table).up);
 	assert_int_equal(world_grant_many(w, &two, 0, 2), 0);
 	w->capacity = 5;
