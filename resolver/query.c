@@ -205,6 +205,11 @@ static unsigned fail_mirror(struct query *q, int status)
 		    "the packet filter could not be told to open the address");
 }
 
+static unsigned fail_busy(struct query *q)
+{
+	return fail(q, WIRE_EDE_OTHER, "busy", "too many queries are under way");
+}
+
 static unsigned fail_upstream(struct query *q, int status)
 {
 	if (status == -ETIMEDOUT)
@@ -213,7 +218,7 @@ static unsigned fail_upstream(struct query *q, int status)
 	if (status == -EREMOTEIO)
 		return fail(q, WIRE_EDE_OTHER, "upstream-failed", "the upstream servers failed");
 	if (status == -EBUSY || status == -ENOMEM)
-		return fail(q, WIRE_EDE_OTHER, "busy", "too many queries are under way");
+		return fail_busy(q);
 	return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-unreachable",
 		    "no upstream server can be reached");
 }
@@ -221,6 +226,14 @@ static unsigned fail_upstream(struct query *q, int status)
 /*
  * The way of an allowed name.
  */
+
+/* Whether one more query may become a life; this one may be one already. */
+static bool may_wait(const struct query *q)
+{
+	const struct resolver *resolver = q->resolver;
+
+	return resolver->spare != q || resolver->n_queries < LIMIT_QUERIES_UNDER_WAY;
+}
 
 /*
  * Tell the client what of @reply the policy permits, which may live for @left_s seconds, once
@@ -258,11 +271,12 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 		return answer_reply(q, reply, vetted.addresses, vetted.n_addresses, ttl_s);
 	if (r != -EINPROGRESS)
 		return fail_mirror(q, r);
-	q->leasing = reply_with(reply, vetted.addresses, vetted.n_addresses, ttl_s);
+	if (may_wait(q))
+		q->leasing = reply_with(reply, vetted.addresses, vetted.n_addresses, ttl_s);
 	if (q->leasing != NULL)
 		return LEASING;
 	lease_ask_drop(&q->ask);
-	return fail_mirror(q, -ENOMEM);
+	return fail_busy(q);
 }
 
 /* A pinned name is answered here: its grants' addresses of the asked family. */
@@ -482,7 +496,7 @@ static unsigned ask_upstream(struct query *q)
 	struct resolver *resolver = q->resolver;
 	int r = -EBUSY;
 
-	if (resolver->n_queries < LIMIT_QUERIES_UNDER_WAY)
+	if (may_wait(q))
 		r = upstream_ask(resolver->upstreams, &q->question.name, q->question.type,
 				 &q->upstream);
 	return r == 0 ? ASKING : fail_upstream(q, r);

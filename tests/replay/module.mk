@@ -17,6 +17,7 @@ REPLAYS = \
 	%D%/scripts/audit.rpl \
 	%D%/scripts/deny.rpl \
 	%D%/scripts/leases.rpl \
+	%D%/scripts/limits.rpl \
 	%D%/scripts/spoof.rpl \
 	%D%/scripts/upstream.rpl
 EXTRA_DIST += $(REPLAYS)

@@ -7,6 +7,9 @@
  *   policy ... end               the policy, in between
  *   query WHO ADDRESS NAME TYPE [edns] [tcp]
  *                                a client asks; WHO names it from here on
+ *   flood WHO N ADDRESS NAME TYPE
+ *                                the same, N times
+ *   answered WHO N               so many answers have come back
  *   expect WHO RCODE [tc] [ttl N] [ede N] [soa]
  *     OWNER TYPE DATA            its answer, with exactly these records, in order
  *   silence WHO                  it has no answer yet
@@ -179,33 +182,62 @@ static void do_policy(struct script *s)
 	free(text);
 }
 
-static void do_query(struct script *s)
+/* A client called @name, at the address in word @i of @s. */
+static struct world_client *add_client(struct script *s, const char *name, unsigned i)
 {
 	unsigned number = s->world->n_clients++;
 	struct world_client *client = &s->world->clients[number];
-	ldns_pkt *pkt = NULL;
-	uint8_t *wire = NULL;
-	size_t len = 0;
 
 	assert(number < WORLD_CLIENTS);
-	snprintf(client->name, sizeof(client->name), "%s", word_at(s, 1));
-	if (address_parse(word_at(s, 2), &client->client.address) < 0)
+	snprintf(client->name, sizeof(client->name), "%s", name);
+	if (address_parse(word_at(s, i), &client->client.address) < 0)
 		stop_script(s, "not an address");
 	client->client.peer.in.sin_port = (in_port_t)number;
 	client->client.door = has_word(s, "tcp") ? NULL : (struct door *)(void *)client;
 	client->client.connection = has_word(s, "tcp") ? (struct connection *)(void *)client : NULL;
-	if (ldns_pkt_query_new_frm_str(&pkt, word_at(s, 3), ldns_get_rr_type_by_name(word_at(s, 4)),
+	return client;
+}
+
+/* Let @client ask @n times for the name and type in words @i and @i + 1 of @s. */
+static void ask(struct script *s, struct world_client *client, unsigned i, unsigned long n)
+{
+	ldns_pkt *pkt = NULL;
+	uint8_t *wire = NULL;
+	size_t len = 0;
+
+	if (ldns_pkt_query_new_frm_str(&pkt, word_at(s, i),
+				       ldns_get_rr_type_by_name(word_at(s, i + 1)),
 				       LDNS_RR_CLASS_IN, LDNS_RD) != LDNS_STATUS_OK)
 		stop_script(s, "not a query");
-	ldns_pkt_set_id(pkt, (uint16_t)(number + 1));
+	ldns_pkt_set_id(pkt, (uint16_t)s->world->n_clients);
 	if (has_word(s, "edns"))
 		ldns_pkt_set_edns_udp_size(pkt, 1232);
 	if (ldns_pkt2wire(&wire, pkt, &len) != LDNS_STATUS_OK)
 		stop_script(s, "not a query");
-	query_receive(&s->world->resolver, &client->client, wire, len);
+	while (n-- > 0)
+		query_receive(&s->world->resolver, &client->client, wire, len);
 	scripted_turn(s->world->loop);
 	free(wire);
 	ldns_pkt_free(pkt);
+}
+
+static void do_query(struct script *s)
+{
+	ask(s, add_client(s, word_at(s, 1), 2), 3, 1);
+}
+
+static void do_flood(struct script *s)
+{
+	ask(s, add_client(s, word_at(s, 1), 3), 4, strtoul(word_at(s, 2), NULL, 10));
+}
+
+static void do_answered(struct script *s)
+{
+	struct world_client *client = find_client(s, word_at(s, 1));
+	unsigned long want = strtoul(word_at(s, 2), NULL, 10);
+
+	check(s, client->n_answers == want, "%s has %lu answers (got %u)", client->name, want,
+	      client->n_answers);
 }
 
 /* "owner TYPE data" of @rr, in lower case but for the type. */
@@ -483,14 +515,12 @@ static const struct command {
 	const char *name;
 	void (*run)(struct script *s);
 } commands[] = {
-	{ "policy", do_policy },       { "query", do_query },
-	{ "expect", do_expect },       { "silence", do_silence },
-	{ "upstream", do_upstream },   { "reply", do_reply },
-	{ "broken", do_broken },       { "unreachable", do_unreachable },
-	{ "reachable", do_reachable }, { "leases", do_leases },
-	{ "leased", do_leased },       { "audit", do_audit },
-	{ "record", do_record },       { "records", do_records },
-	{ "pass", do_pass },           { "date", do_date },
+	{ "policy", do_policy },           { "query", do_query },         { "flood", do_flood },
+	{ "answered", do_answered },       { "expect", do_expect },       { "silence", do_silence },
+	{ "upstream", do_upstream },       { "reply", do_reply },         { "broken", do_broken },
+	{ "unreachable", do_unreachable }, { "reachable", do_reachable }, { "leases", do_leases },
+	{ "leased", do_leased },           { "audit", do_audit },         { "record", do_record },
+	{ "records", do_records },         { "pass", do_pass },           { "date", do_date },
 };
 
 static void run_line(struct script *s)

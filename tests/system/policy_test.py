@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The policy file end to end, and the commands that read it."""
 
+import json
+import random
+
 import pytest
 
 from conftest import ORIGIN, POLICY
 from servers import PROGRAM
-from wire import addresses, rcode
+from wire import addresses, ede, rcode
 
 GRANT = 'owner = tests@example.com\nreason = Tests\n'
 REST = '''
@@ -158,6 +161,63 @@ def test_explain_says_what_the_resolver_does(start, upstream, run):
                   'example.com', 'dns.google', 'pinned.example.com', 'notwild.example.com'):
         allowed = run('explain', EXPLAIN, qname).returncode == 0
         assert (addresses(serve.ask(qname)) != []) == allowed, qname
+
+
+RANDOM_POLICY = EXPLAIN + '''
+[allow more]
+owner = tests@example.com
+reason = Hosts that meet each other, and names that are denied and special
+wide = yes
+host = *.a.example b.a.example *.google x.test *.c.b.a.example *.localhost a.onion
+type = A
+[allow gone]
+owner = tests@example.com
+reason = Expired, and more specific than a wildcard that is not
+host = old.a.example
+expires = 2020-01-01
+[deny some]
+host = *.d.a.example c.b.a.example
+reason = Tests
+'''
+
+
+def words_of(answer):
+    """The answer as explain would say it."""
+    said = rcode(answer)
+    if said == 'NOERROR' and not answer.answer:
+        said = 'NODATA'
+    told = ede(answer)
+    return f'{said}, EDE {told[0]}' if told else said
+
+
+def test_explain_agrees_with_the_resolver_on_random_names(start, upstream, run):
+    """For each name and type: what explain says is what is answered, and why."""
+    labels = ['a', 'b', 'c', 'd', 'old', 'x', 'dns', 'google', 'test', 'example', 'onion',
+              'localhost', 'ok', 'com', 'wild', 'bad']
+    tails = ['', 'a.example', 'b.a.example', 'd.a.example', 'google', 'test', 'example.com',
+             'wild.example.com', 'dns.google', 'old.a.example']
+    chance = random.Random(20261130)
+    serve = start(RANDOM_POLICY)
+    outcomes = set()
+    for _ in range(120):
+        head = [chance.choice(labels) for _ in range(chance.randrange(3))]
+        qname = '.'.join(head + [tail for tail in [chance.choice(tails)] if tail]) or '.'
+        done = run('explain', RANDOM_POLICY, '--json', qname)
+        for row in json.loads(done.stdout)['dns']:
+            seen = len(upstream.seen)
+            answer = serve.ask(qname, row['type'])
+            context = (qname, row, words_of(answer))
+            if row['verdict'] == 'allow':
+                assert not ede(answer), context
+            elif 'loopback' in row['answer']:
+                assert addresses(answer), context
+            else:
+                assert row['answer'].startswith(words_of(answer)), context
+                assert ede(answer)[1].startswith(row['reason'] + ':'), context
+                assert len(upstream.seen) == seen, context
+            outcomes.add(row['reason'])
+    assert outcomes == {'granted', 'not-listed', 'name-above', 'denied', 'doh', 'special-name',
+                        'expired', 'type'}
 
 
 def test_serve_refuses_a_bad_policy(run, host):
