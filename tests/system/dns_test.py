@@ -161,7 +161,7 @@ manage = no
 
 @pytest.mark.parametrize('qname', [
     'use-application-dns.net', 'mask.icloud.com', 'mask-h2.icloud.com', 'MASK.iCloud.com',
-    'dns.google', 'DNS.Google', 'mozilla.cloudflare-dns.com'])
+    'dns.google', 'DNS.Google', 'cloudflare-dns.com', 'mozilla.cloudflare-dns.com'])
 def test_doh_and_canary_names(start, upstream, qname):
     serve = start(DOH_POLICY)
     for qtype in ('A', 'AAAA', 'HTTPS'):
