@@ -6,6 +6,7 @@
 #include <libnftnl/common.h>
 #include <libnftnl/set.h>
 #include <libnftnl/udata.h>
+#include <limits.h>
 #include <linux/netfilter/nf_tables.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,6 +14,8 @@
 
 enum {
 	WANTED_BUFFER_BYTES = 4 << 20, /* of sockets, and of what is sent at once */
+	/* A message, and an attribute of it that is as long as its length can say. */
+	MESSAGE_BYTES = 2 << 16,
 	LEAST_BUFFER_BYTES = 16384,
 	REPLY_BYTES = 16384,
 	/* What one error takes at most of the receive buffer, as the kernel accounts it. */
@@ -21,10 +24,9 @@ enum {
 	ELEMENT_ERROR_BYTES = 3 * ERROR_BYTES,
 };
 
-/* Make a buffer of @fd as large as we may. Gives how large it is, or 0. */
-static size_t set_buffer(int fd, int force, int plain)
+/* Make a buffer of @fd @bytes large, or as large as we may. Gives how large it is, or 0. */
+static size_t set_buffer(int fd, int force, int plain, int bytes)
 {
-	int bytes = WANTED_BUFFER_BYTES;
 	socklen_t len = sizeof(bytes);
 
 	/* To force is refused in a user namespace; then what the system allows must do. */
@@ -48,14 +50,15 @@ int channel_open(struct channel *channel)
 		return -errno;
 
 	int fd = mnl_socket_get_fd(channel->socket);
-	size_t sends = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
-	size_t receives = set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	size_t sends = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, WANTED_BUFFER_BYTES);
+	size_t receives = set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, WANTED_BUFFER_BYTES);
 
 	if (sends < LEAST_BUFFER_BYTES || receives < LEAST_BUFFER_BYTES)
 		return -ENOBUFS;
 	channel->batch_bytes = sends;
 	channel->batch_max = receives / ELEMENT_ERROR_BYTES;
-	channel->buffer = malloc(channel->batch_bytes);
+	channel->buffer_bytes = channel->batch_bytes;
+	channel->buffer = malloc(channel->buffer_bytes);
 	return channel->buffer != NULL ? 0 : -ENOMEM;
 }
 
@@ -108,8 +111,26 @@ static void *next_place(const struct transaction *t)
 
 void transaction_take(struct transaction *t, const struct nlmsghdr *header)
 {
+	t->last = t->used;
 	t->used += NLMSG_ALIGN(header->nlmsg_len);
-	assert(t->used <= t->channel->batch_bytes);
+	assert(t->used <= t->channel->buffer_bytes);
+}
+
+int transaction_reserve(struct transaction *t)
+{
+	struct channel *channel = t->channel;
+	size_t wanted = t->used + 2 * (size_t)MESSAGE_BYTES; /* it, and the end */
+	uint8_t *buffer;
+
+	if (wanted <= channel->buffer_bytes)
+		return 0;
+	wanted *= 2;
+	buffer = realloc(channel->buffer, wanted);
+	if (buffer == NULL)
+		return -ENOMEM;
+	channel->buffer = buffer;
+	channel->buffer_bytes = wanted;
+	return 0;
 }
 
 struct transaction transaction_begin(struct channel *channel)
@@ -162,14 +183,20 @@ static int read_answers(const struct transaction *t, uint32_t last, transaction_
 int transaction_commit(struct transaction *t, transaction_error_fn *tell, void *arg)
 {
 	struct channel *channel = t->channel;
-	uint32_t last = channel->seq - 1;
+	struct nlmsghdr *last = (struct nlmsghdr *)(void *)(channel->buffer + t->last);
+	uint32_t last_seq = last->nlmsg_seq;
+	int r;
 
+	last->nlmsg_flags |= NLM_F_ACK;
 	transaction_take(t, nftnl_batch_end(next_place(t), channel->seq++));
-
-	int r = send_bytes(channel, channel->buffer, t->used);
+	/* If it may not get as large as that, sendmsg() will say so. */
+	if (t->used > channel->batch_bytes && t->used < INT_MAX)
+		set_buffer(mnl_socket_get_fd(channel->socket), SO_SNDBUFFORCE, SO_SNDBUF,
+			   (int)t->used);
+	r = send_bytes(channel, channel->buffer, t->used);
 
 	if (r == 0)
-		r = read_answers(t, last, tell, arg);
+		r = read_answers(t, last_seq, tell, arg);
 	if (r == 0)
 		return -EIO;
 	return r > 0 ? 0 : r;

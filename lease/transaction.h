@@ -13,15 +13,17 @@
 struct channel {
 	struct mnl_socket *socket;
 	uint32_t seq;
-	size_t batch_bytes; /* what fits into one sendmsg() ... */
+	size_t batch_bytes; /* what fits into one sendmsg() without asking for more ... */
 	size_t batch_max;   /* ... and how many elements may fail at once */
 	uint8_t *buffer;
+	size_t buffer_bytes;
 };
 
 struct transaction {
 	struct channel *channel;
 	uint32_t first_seq;
 	size_t used;
+	size_t last; /* where the last message begins */
 };
 
 /* An element of a set. */
@@ -56,6 +58,14 @@ int channel_ask(struct channel *channel, const struct nlmsghdr *header, mnl_cb_t
 /* Begin a transaction on @channel. */
 struct transaction transaction_begin(struct channel *channel);
 
+/*
+ * Make room in @transaction for one more message, of whatever size it is. Messages that were put
+ * before may move. Where the caller knows that all of it fits into batch_bytes, none is needed.
+ *
+ * Fails  -ENOMEM.
+ */
+int transaction_reserve(struct transaction *transaction) __attribute__((warn_unused_result));
+
 /* A message of @type and @family, with @flags, to be filled in and given to transaction_take(). */
 struct nlmsghdr *transaction_put(struct transaction *transaction, uint16_t type, uint16_t family,
 				 uint16_t flags);
@@ -72,10 +82,10 @@ int transaction_put_element(struct transaction *transaction, uint16_t type,
 typedef void transaction_error_fn(void *arg, uint32_t i, int error);
 
 /*
- * Send @transaction, whose last message asks for an acknowledgement, and read its answers: @tell
- * hears each error, with @arg.
+ * Send @transaction, and read its answers: @tell hears each error, with @arg.
  *
- * Fails  -EIO: there was no acknowledgement; -ENOBUFS: answers were lost; -errno: not sent.
+ * Fails  -EIO: it was not acknowledged; -ENOBUFS: answers were lost; -EMSGSIZE: it is larger than
+ *        may be sent at once; -errno: not sent.
  */
 int transaction_commit(struct transaction *transaction, transaction_error_fn *tell, void *arg)
 	__attribute__((warn_unused_result));
