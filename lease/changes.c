@@ -7,7 +7,6 @@
 #include <linux/filter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
-#include <nftables/libnftables.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,15 +16,10 @@
 enum {
 	EVENT_BYTES = 65536, /* more than nf_tables puts into one message */
 	WANTED_BUFFER_BYTES = 8 << 20,
-	LOAD_TRIES = 8,
 	/* In each of nf_tables' messages the first two attributes are these. */
 	ATTR_TABLE = NFTA_SET_ELEM_LIST_TABLE,
 	ATTR_SET = NFTA_SET_ELEM_LIST_SET,
 };
-
-/*
- * Noticing others.
- */
 
 /*
  * Let nothing through that came by the socket with number @port: those are our own writes, and
@@ -166,90 +160,4 @@ unsigned changes_read(int events, const struct netlink_set *sets, size_t n_sets,
 		for (; mnl_nlmsg_ok(header, left); header = mnl_nlmsg_next(header, &left))
 			touched |= judge_event(header, sets, n_sets, rules);
 	}
-}
-
-/*
- * Loading. libnftables has a socket of its own, so its changes cannot be told
- * from those of others by their origin. They can by their number: the kernel
- * counts generations of the ruleset, and if ours is the only one between two
- * looks, then a descriptor opened between them has missed nobody else's.
- */
-
-static int read_generation(const struct nlmsghdr *header, void *arg)
-{
-	uint32_t *generation = (uint32_t *)arg;
-	const struct nlattr *attr = attr_find(header, sizeof(struct nfgenmsg), NFTA_GEN_ID);
-
-	if (attr != NULL && mnl_attr_validate(attr, MNL_TYPE_U32) >= 0)
-		*generation = ntohl(mnl_attr_get_u32(attr));
-	return MNL_CB_OK;
-}
-
-static int ask_generation(struct channel *channel, uint32_t *ret_generation)
-{
-	uint8_t buffer[64] __attribute__((aligned(8)));
-	struct nlmsghdr *header =
-		nftnl_nlmsg_build_hdr((char *)buffer, NFT_MSG_GETGEN, 0, 0, channel->seq++);
-
-	*ret_generation = 0;
-	return channel_ask(channel, header, read_generation, ret_generation);
-}
-
-static void own_nft(struct nft_ctx **nft)
-{
-	if (*nft != NULL)
-		nft_ctx_free(*nft);
-}
-
-static int run_nft(const char *text, struct err *err)
-{
-	OWN(own_nft) struct nft_ctx *nft = nft_ctx_new(NFT_CTX_DEFAULT);
-
-	if (nft == NULL || nft_ctx_buffer_error(nft) != 0 || nft_ctx_buffer_output(nft) != 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (nft_run_cmd_from_buffer(nft, text) == 0)
-		return 0;
-
-	/* It says why in words alone; errno is whatever it did last. */
-	const char *said = nft_ctx_get_error_buffer(nft);
-
-	return err_set(err, -EINVAL, "cannot load the ruleset: %.*s", (int)strcspn(said, "\n"),
-		       said);
-}
-
-/*
- * Load @text and open the events behind it.
- *
- * Fails  -EAGAIN: someone else's change lies between; nothing is said in @err.
- */
-static int load_once(struct channel *channel, const char *text, int *ret_events, struct err *err)
-{
-	OWN(own_close) int events = -1;
-	uint32_t before, after;
-	int r = ask_generation(channel, &before);
-
-	if (r < 0)
-		return err_set(err, r, "cannot ask for the ruleset's generation: %s", strerror(-r));
-	r = run_nft(text, err);
-	if (r < 0)
-		return r;
-	events = changes_open(channel);
-	r = events < 0 ? events : ask_generation(channel, &after);
-	if (r < 0)
-		return err_set(err, r, "cannot watch the ruleset: %s", strerror(-r));
-	if (after != before + 1)
-		return -EAGAIN;
-	*ret_events = steal_fd(events);
-	return 0;
-}
-
-int changes_load(struct channel *channel, const char *text, int *ret_events, struct err *err)
-{
-	for (unsigned i = 0; i < LOAD_TRIES; i++) {
-		int r = load_once(channel, text, ret_events, err);
-
-		if (r != -EAGAIN)
-			return r;
-	}
-	return err_set(err, -EBUSY, "others keep changing the ruleset while it is loaded");
 }

@@ -3,18 +3,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "base/err.h"
 #include "lease/netlink.h"
 #include "lease/transaction.h"
 
-/*
- * Changes of the ruleset: our own as a whole (by libnftables, from text), and
- * those of others, which nf_tables tells of.
- */
-
-/* As netlink_load(), with @channel for questions; @text, @ret_events and @err are its own. */
-int changes_load(struct channel *channel, const char *text, int *ret_events, struct err *err)
-	__attribute__((warn_unused_result));
+/* Changes of the ruleset by others, which nf_tables tells of. */
 
 /* As netlink_events_open(), for all changes but those that come by @channel. */
 int changes_open(const struct channel *channel) __attribute__((warn_unused_result));

@@ -15,8 +15,8 @@
 struct commit {
 	struct loop_errand errand;
 	struct netlink *netlink;
-	const char *ruleset; /* our own; NULL: we have none */
-	bool load;           /* load it before anything is written */
+	const struct ruleset *ruleset; /* our own; NULL: we have none */
+	bool load;                     /* load it before anything is written */
 
 	unsigned n_writes;
 	struct netlink_write writes[LIMIT_BATCH_ELEMENTS];

@@ -22,7 +22,7 @@ struct key key_make(const struct netlink_set *set, const struct netlink_write *w
 		    const uint8_t *ether);
 
 /*
- * What keys of a set with libnftables' key type @type are made of, if leases fit into it.
+ * What keys of a set with nft's key type @type are made of, if leases fit into it.
  *
  * Gives  0, @ret_form and in @ret_version the family of the addresses, 4 or 6.
  * Fails  -EINVAL: they are made of something else.

@@ -155,10 +155,10 @@ typedef bool lease_visit_fn(void *arg, const struct address *agent, const struct
 void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg);
 
 /*
- * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it:
- * byte for byte the same, and nothing for manage = no.
+ * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it; it
+ * would make the same of it. Nothing for manage = no.
  *
- * Fails  -EINVAL and @err: the policy's [nftables] and [resolver] cannot work together.
+ * Fails  -EINVAL and @err: the policy's [nftables] and [resolver] cannot work together; -ENOMEM.
  */
 int lease_ruleset_print(const struct policy *policy, FILE *out, struct err *err)
 	__attribute__((warn_unused_result));

@@ -44,9 +44,9 @@ struct mirror {
 	struct netlink *netlink;
 	struct netlink_set sets[MIRROR_SETS_MAX]; /* our own first */
 	size_t n_sets;
-	bool own, rules; /* there are sets of our own, and rules */
-	char *ruleset;   /* NULL: none of our own */
-	bool load;       /* it has to be loaded again */
+	bool own, rules;         /* there are sets of our own, and rules */
+	struct ruleset *ruleset; /* NULL: none of our own */
+	bool load;               /* it has to be loaded again */
 	int events;
 	struct loop_watch watch;
 
@@ -565,7 +565,7 @@ static int load_first(struct mirror *m, const struct policy *policy, struct err 
 	int events = -1, r;
 
 	if (m->own) {
-		r = ruleset_text(policy, &m->ruleset, err);
+		r = ruleset_new(policy, &m->ruleset, err);
 		if (r == 0)
 			r = netlink_load(m->netlink, m->ruleset, &events, err);
 		if (r < 0)
@@ -645,7 +645,7 @@ void mirror_free(struct mirror *m)
 	loop_timer_stop(&m->retry);
 	stop_watching(m);
 	netlink_close(m->netlink);
-	free(m->ruleset);
+	ruleset_free(m->ruleset);
 	free(m);
 }
 

@@ -16,6 +16,7 @@
 #include "base/name.h"
 #include "base/own.h"
 #include "lease/changes.h"
+#include "lease/encode.h"
 #include "lease/key.h"
 #include "lease/neighbour.h"
 #include "lease/transaction.h"
@@ -51,9 +52,18 @@ enum netlink_refresh netlink_refresh(const struct netlink *netlink)
 	return netlink->refresh;
 }
 
-int netlink_load(struct netlink *netlink, const char *text, int *ret_events, struct err *err)
+int netlink_load(struct netlink *netlink, const struct ruleset *ruleset, int *ret_events,
+		 struct err *err)
 {
-	return changes_load(&netlink->channel, text, ret_events, err);
+	OWN(own_close) int events = changes_open(&netlink->channel);
+	int r;
+
+	if (events < 0)
+		return err_set(err, events, "cannot watch the ruleset: %s", strerror(-events));
+	r = encode_load(&netlink->channel, ruleset, err);
+	if (r == 0)
+		*ret_events = steal_fd(events);
+	return r;
 }
 
 int netlink_events_open(const struct netlink *netlink)
@@ -77,9 +87,8 @@ static uint32_t messages_each(const struct netlink *netlink)
 }
 
 static int put_refreshed(struct netlink *netlink, struct transaction *t,
-			 const struct transaction_element *element, uint16_t flags)
+			 const struct transaction_element *element)
 {
-	uint16_t create = NLM_F_CREATE;
 	int r = 0;
 
 	if (netlink->refresh == NETLINK_REFRESH_RENEW) {
@@ -92,13 +101,13 @@ static int put_refreshed(struct netlink *netlink, struct transaction *t,
 		};
 
 		/* Whether it was there or not: after the first add it is, and can be deleted. */
-		r = transaction_put_element(t, NFT_MSG_NEWSETELEM, element, create);
+		r = transaction_put_element(t, NFT_MSG_NEWSETELEM, element, NLM_F_CREATE);
 		if (r == 0)
 			r = transaction_put_element(t, NFT_MSG_DELSETELEM, &bare, 0);
 	}
 	if (r < 0)
 		return r;
-	return transaction_put_element(t, NFT_MSG_NEWSETELEM, element, (uint16_t)(create | flags));
+	return transaction_put_element(t, NFT_MSG_NEWSETELEM, element, NLM_F_CREATE);
 }
 
 static bool is_loopback(const struct address *address)
@@ -120,7 +129,7 @@ static const uint8_t *find_ether(struct netlink *netlink, const struct address *
 }
 
 static int put_write(struct netlink *netlink, struct transaction *t,
-		     const struct netlink_write *write, uint16_t flags)
+		     const struct netlink_write *write)
 {
 	const struct netlink_set *set = write->set;
 	const uint8_t *ether = NULL;
@@ -147,7 +156,7 @@ static int put_write(struct netlink *netlink, struct transaction *t,
 		.comment = comment[0] != '\0' ? comment : NULL,
 	};
 
-	return put_refreshed(netlink, t, &element, flags);
+	return put_refreshed(netlink, t, &element);
 }
 
 /* What becomes known of a transaction's writes while its answers are read. */
@@ -185,7 +194,7 @@ static int write_together(struct netlink *netlink, struct netlink_write *writes,
 	for (size_t i = 0; i < n; i++)
 		writes[i].status = 0;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = put_write(netlink, &t, &writes[i], i + 1 == n ? NLM_F_ACK : 0);
+		r = put_write(netlink, &t, &writes[i]);
 	if (r == 0)
 		r = transaction_commit(&t, note_error, &tally);
 	if (tally.error < 0)
@@ -278,7 +287,7 @@ static int put_probe_element(struct transaction *t, const char *table, uint64_t 
 		.expires_ms = expires_ms,
 	};
 
-	return transaction_put_element(t, NFT_MSG_NEWSETELEM, &element, NLM_F_CREATE | NLM_F_ACK);
+	return transaction_put_element(t, NFT_MSG_NEWSETELEM, &element, NLM_F_CREATE);
 }
 
 static int write_probe(struct channel *channel, const char *table)
@@ -302,7 +311,7 @@ static int write_probe(struct channel *channel, const char *table)
 static int drop_probe(struct channel *channel, const char *table)
 {
 	struct transaction t = transaction_begin(channel);
-	int r = put_probe_table(&t, NFT_MSG_DELTABLE, table, NLM_F_ACK);
+	int r = put_probe_table(&t, NFT_MSG_DELTABLE, table, 0);
 
 	return r == 0 ? transaction_commit_whole(&t) : r;
 }

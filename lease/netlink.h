@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include "base/address.h"
 #include "base/err.h"
+#include "lease/rule.h"
 #include "policy/policy.h"
 
 /*
- * The border to the kernel: libmnl, libnftnl, libnftables. It keeps nothing
+ * The border to the kernel: libmnl and libnftnl. It keeps nothing
  * but open sockets; what was asked for, and whether it stands, is the
  * mirror's to know.
  *
@@ -101,14 +102,15 @@ int netlink_write(struct netlink *netlink, struct netlink_write *writes, size_t 
 	__attribute__((warn_unused_result));
 
 /*
- * Load the ruleset @text in one transaction.
+ * Load @ruleset in one transaction.
  *
  * Gives  0, and in @ret_events a descriptor as netlink_events_open() opens it, which will tell of
- *        every change after this one and not of this one.
- * Fails  -errno and @err; -EBUSY: others keep changing the ruleset.
+ *        every change after this one and not of this one. It was opened just before, so it may
+ *        tell of what others did in that moment as well.
+ * Fails  -errno and @err: what was refused. Nothing has changed.
  */
-int netlink_load(struct netlink *netlink, const char *text, int *ret_events, struct err *err)
-	__attribute__((warn_unused_result));
+int netlink_load(struct netlink *netlink, const struct ruleset *ruleset, int *ret_events,
+		 struct err *err) __attribute__((warn_unused_result));
 
 /* Open a descriptor that is readable when someone but @netlink has changed a ruleset. */
 int netlink_events_open(const struct netlink *netlink) __attribute__((warn_unused_result));

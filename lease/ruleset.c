@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The ruleset, as text. What is printed is what is loaded.
- *
- * Nothing in it is a name that nft would have to look up, or text that a
- * policy could have smuggled: names are checked here (check_word()), and
- * everything else is printed from numbers.
- */
+/* What our ruleset says. All names in it are checked here, as rule.c wants it. */
 #include "lease/ruleset.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+/* The kernel's headers leave out what glibc's had before them, not the other way round. */
+#include <linux/netfilter_ipv4.h>
 #include "base/own.h"
 #include "lease/lease.h"
 
 enum {
 	WORD_MAX = 128,
 	INTERFACE_MAX = 15, /* IFNAMSIZ without its NUL */
+	MORE_RULES = 32,
+	PORT_DNS = 53,
+	PORT_DOT = 853,
+	NANOSECONDS = 1000000000, /* in a second */
 };
 
 /* How DNS of one family reaches the resolver. */
@@ -27,12 +28,12 @@ struct dns_door {
 	struct endpoint to; /* DOOR_REDIRECT: its port alone */
 };
 
-struct ruleset {
-	const struct policy_nftables *nftables;
-	const struct policy_grant *const *grants;
-	size_t n_grants;
+/* A ruleset in the making. */
+struct draft {
+	struct ruleset *ruleset;
+	struct ruleset_chain *chain; /* what rules are added to */
 	struct dns_door dns4, dns6;
-	FILE *out;
+	bool out_of_memory;
 };
 
 /*
@@ -101,196 +102,162 @@ static struct dns_door find_door(const struct policy_resolver *resolver, uint8_t
 	return door;
 }
 
-static int find_doors(struct ruleset *ruleset, const struct policy_resolver *resolver,
-		      struct err *err)
+static int find_doors(struct draft *draft, const struct policy_nftables *nftables,
+		      const struct policy_resolver *resolver, struct err *err)
 {
-	if (ruleset->nftables->n_interfaces == 0)
+	if (nftables->n_interfaces == 0)
 		return err_set(err, -EINVAL,
 			       "[nftables] manage = chains: interface = must name the interfaces "
 			       "whose traffic is to be confined");
-	ruleset->dns4 = find_door(resolver, 4);
-	ruleset->dns6 = find_door(resolver, 6);
-	if (ruleset->dns4.kind != DOOR_SHUT || ruleset->dns6.kind != DOOR_SHUT)
+	draft->dns4 = find_door(resolver, 4);
+	draft->dns6 = find_door(resolver, 6);
+	if (draft->dns4.kind != DOOR_SHUT || draft->dns6.kind != DOOR_SHUT)
 		return 0;
 	return err_set(err, -EINVAL,
 		       "[resolver] listen has only loopback addresses, which nobody behind the "
 		       "interface %s can reach; add this host's address there, or 0.0.0.0:53 and "
 		       "[::]:53",
-		       ruleset->nftables->interfaces[0]);
+		       nftables->interfaces[0]);
 }
 
 /*
- * Sets.
+ * Rules.
  */
 
-static const char *const set_names[] = { "lease4", "lease6", "ether4", "ether6" };
-static const char *const set_keys[] = { "ipv4_addr . ipv4_addr", "ipv6_addr . ipv6_addr",
-					"ether_addr . ipv4_addr", "ether_addr . ipv6_addr" };
-
-static void print_sets(const struct ruleset *ruleset)
+/* Begin a chain, to which rules are added from here on. */
+static void add_chain(struct draft *draft, const char *name, const struct ruleset_hook *hook)
 {
-	for (unsigned i = 0; i < sizeof(set_names) / sizeof(set_names[0]); i++)
-		fprintf(ruleset->out,
-			"\tset %s {\n"
-			"\t\ttype %s . inet_proto . inet_service\n"
-			"\t\tsize %" PRIu32 "\n"
-			"\t\tflags timeout\n"
-			"\t}\n",
-			set_names[i], set_keys[i], ruleset->nftables->size);
+	struct ruleset *ruleset = draft->ruleset;
+
+	assert(ruleset->n_chains < RULESET_CHAINS_MAX);
+	draft->chain = &ruleset->chains[ruleset->n_chains++];
+	draft->chain->name = name;
+	draft->chain->hook = hook;
 }
 
-/* The sets alone, in a table that may hold rules of others. */
-static void print_sets_table(const struct ruleset *ruleset)
+static void add_rule(struct draft *draft, const struct rule *rule)
 {
-	const char *table = ruleset->nftables->table;
+	struct ruleset_chain *chain = draft->chain;
 
-	fprintf(ruleset->out, "table inet %s {\n", table);
-	print_sets(ruleset);
-	fputs("}\n", ruleset->out);
-	for (unsigned i = 0; i < sizeof(set_names) / sizeof(set_names[0]); i++)
-		fprintf(ruleset->out, "flush set inet %s %s\n", table, set_names[i]);
+	if (chain->n_rules == chain->room) {
+		size_t room = chain->room > 0 ? 2 * chain->room : MORE_RULES;
+		struct rule *rules = reallocarray(chain->rules, room, sizeof(*rules));
+
+		if (rules == NULL) {
+			draft->out_of_memory = true;
+			return;
+		}
+		chain->rules = rules;
+		chain->room = room;
+	}
+	chain->rules[chain->n_rules++] = *rule;
 }
 
-/*
- * Chains.
- */
+/* Parts, so that a rule is a line to read. */
+/* clang-format off */
+#define ADD_RULE(draft, ...) add_rule((draft), &(const struct rule){ .parts = { __VA_ARGS__ } })
+#define INTERFACE { .kind = RULE_INTERFACE }
+#define VERSION(x) { .kind = RULE_VERSION, .version = (x) }
+#define PROTOCOL(...) { .kind = RULE_PROTOCOL, .numbers = { __VA_ARGS__ } }
+#define PORT(x) { .kind = RULE_PORT, .port = (x) }
+#define PORTS(x, n) { .kind = RULE_PORTS, .ports = (x), .n_ports = (n) }
+#define STATE(x) { .kind = RULE_STATE, .state = (x) }
+#define ORIGINAL { .kind = RULE_ORIGINAL }
+#define ICMPV6_LINK(...) { .kind = RULE_ICMPV6_LINK, .numbers = { __VA_ARGS__ } }
+#define LEASED(x) { .kind = RULE_LEASED, .set = (x) }
+#define COUNT(x) { .kind = RULE_COUNT, .name = (x) }
+#define DO(x) { .kind = (x) }
+#define JUMP(x) { .kind = RULE_JUMP, .name = (x) }
+#define GOTO(x) { .kind = RULE_GOTO, .name = (x) }
+/* clang-format on */
 
-static void print_interfaces(const struct ruleset *ruleset)
+static struct rule_part go_to(const struct address *address)
 {
-	const struct policy_nftables *nftables = ruleset->nftables;
-
-	fputs("iifname { ", ruleset->out);
-	for (unsigned i = 0; i < nftables->n_interfaces; i++)
-		fprintf(ruleset->out, "%s\"%s\"", i > 0 ? ", " : "", nftables->interfaces[i]);
-	fputs(" }", ruleset->out);
+	return (struct rule_part){
+		.kind = RULE_TO,
+		.network = { *address, (uint8_t)(8 * address_len(address)) },
+	};
 }
 
-static void print_redirect(const struct ruleset *ruleset, const struct dns_door *door,
-			   const char *family)
+static void add_refuse_chain(struct draft *draft)
 {
-	char to[ENDPOINT_TEXT_SIZE];
-
-	if (door->kind == DOOR_SHUT)
-		return;
-	endpoint_print(&door->to, to);
-	fputs("\t\t", ruleset->out);
-	print_interfaces(ruleset);
-	fprintf(ruleset->out, " meta nfproto ipv%s meta l4proto { tcp, udp } th dport 53 ",
-		family[2] == '6' ? "6" : "4");
-	if (door->kind == DOOR_REDIRECT)
-		fprintf(ruleset->out, "redirect to :%u\n", door->to.port);
-	else
-		fprintf(ruleset->out, "dnat %s to %s\n", family, to);
+	add_chain(draft, "refuse", NULL);
+	ADD_RULE(draft, PROTOCOL(IPPROTO_TCP), DO(RULE_RESET));
+	ADD_RULE(draft, PROTOCOL(IPPROTO_UDP), DO(RULE_UNREACHABLE));
+	ADD_RULE(draft, DO(RULE_PROHIBITED));
 }
 
-/* DNS comes to us whatever server it was meant for. */
-static void print_dns_chain(const struct ruleset *ruleset)
+static void open_door(struct draft *draft, const struct dns_door *door, uint8_t version)
 {
-	fputs("\tchain dns {\n"
-	      "\t\ttype nat hook prerouting priority dstnat; policy accept;\n",
-	      ruleset->out);
-	print_redirect(ruleset, &ruleset->dns4, "ip");
-	print_redirect(ruleset, &ruleset->dns6, "ip6");
-	fputs("\t}\n", ruleset->out);
-}
-
-static void print_hook(const struct ruleset *ruleset, const char *hook, const char *chain)
-{
-	fprintf(ruleset->out,
-		"\tchain %s {\n"
-		"\t\ttype filter hook %s priority filter; policy accept;\n"
-		"\t\t",
-		hook, hook);
-	print_interfaces(ruleset);
-	fprintf(ruleset->out, " jump %s\n\t}\n", chain);
-}
-
-static void print_open_door(const struct ruleset *ruleset, const struct dns_door *door,
-			    const char *family)
-{
-	char address[ADDRESS_TEXT_SIZE];
-
-	if (door->kind == DOOR_SHUT)
-		return;
-	address_print(&door->to.address, address);
 	if (door->kind == DOOR_ADDRESS)
-		fprintf(ruleset->out, "\t\t%s daddr %s", family, address);
-	else
-		fprintf(ruleset->out, "\t\tmeta nfproto ipv%s", family[2] == '6' ? "6" : "4");
-	fprintf(ruleset->out, " meta l4proto { tcp, udp } th dport %u accept\n", door->to.port);
+		ADD_RULE(draft, go_to(&door->to.address), PORT(door->to.port), DO(RULE_ACCEPT));
+	else if (door->kind == DOOR_REDIRECT)
+		ADD_RULE(draft, VERSION(version), PORT(door->to.port), DO(RULE_ACCEPT));
+}
+
+/* What belongs to a connection that was let through. */
+static void add_old_flows(struct draft *draft)
+{
+	ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_ACCEPT));
+	ADD_RULE(draft, STATE(RULE_RELATED), PROTOCOL(IPPROTO_ICMP, IPPROTO_ICMPV6),
+		 DO(RULE_ACCEPT));
 }
 
 /* This host is closed but for DNS, and for what IPv6 needs to find it. */
-static void print_host_chain(const struct ruleset *ruleset)
+static void add_host_chain(struct draft *draft)
 {
-	fputs("\tchain to_host {\n"
-	      "\t\tct state established accept\n"
-	      "\t\tct state related meta l4proto { icmp, ipv6-icmp } accept\n"
-	      "\t\ticmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit } "
-	      "ip6 hoplimit 255 accept\n",
-	      ruleset->out);
-	print_open_door(ruleset, &ruleset->dns4, "ip");
-	print_open_door(ruleset, &ruleset->dns6, "ip6");
-	fputs("\t\tcounter name local_service goto refuse\n"
-	      "\t}\n",
-	      ruleset->out);
+	add_chain(draft, "to_host", NULL);
+	add_old_flows(draft);
+	ADD_RULE(draft, ICMPV6_LINK(ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, ND_ROUTER_SOLICIT),
+		 DO(RULE_ACCEPT));
+	open_door(draft, &draft->dns4, 4);
+	open_door(draft, &draft->dns6, 6);
+	ADD_RULE(draft, COUNT("local_service"), GOTO("refuse"));
 }
 
-/* The ports of @grant for @protocol, of which there are some, as a set. */
-static void print_ports(const struct ruleset *ruleset, const struct policy_grant *grant,
-			uint8_t protocol)
+/* The ports of @grant for @protocol lie together: they are sorted. */
+static struct rule_part find_ports(const struct policy_grant *grant, uint8_t protocol)
 {
-	unsigned n = 0;
+	struct rule_part part = { .kind = RULE_PORTS };
 
 	for (unsigned i = 0; i < grant->n_ports; i++) {
-		const struct policy_port *port = &grant->ports[i];
-
-		if (port->protocol != protocol)
+		if (grant->ports[i].protocol != protocol)
 			continue;
-		fprintf(ruleset->out, n++ > 0 ? ", %u" : " { %u", port->from);
-		if (port->to > port->from)
-			fprintf(ruleset->out, "-%u", port->to);
+		if (part.n_ports++ == 0)
+			part.ports = &grant->ports[i];
 	}
-	fputs(" }", ruleset->out);
+	return part;
 }
 
-static bool has_ports(const struct policy_grant *grant, uint8_t protocol)
+static void add_literal(struct draft *draft, const struct policy_grant *grant,
+			const struct network *literal, uint8_t protocol)
 {
-	for (unsigned i = 0; i < grant->n_ports; i++)
-		if (grant->ports[i].protocol == protocol)
-			return true;
-	return false;
-}
+	struct rule rule = { .parts = { { .kind = RULE_TO, .network = *literal },
+					find_ports(grant, protocol) } };
+	struct rule_part *next = &rule.parts[2];
 
-static void print_literal(const struct ruleset *ruleset, const struct policy_grant *grant,
-			  const struct network *literal, uint8_t protocol)
-{
-	char network[NETWORK_TEXT_SIZE];
-
-	if (!has_ports(grant, protocol))
+	/* Before 1970 the kernel's clock has no number, and nothing comes before its first. */
+	if (rule.parts[1].n_ports == 0 || grant->expires_s <= 0)
 		return;
-	network_print(literal, network);
-	fprintf(ruleset->out, "\t\t%s daddr %s %s dport",
-		literal->address.family == 4 ? "ip" : "ip6", network,
-		protocol == IPPROTO_TCP ? "tcp" : "udp");
-	print_ports(ruleset, grant, protocol);
-	if (grant->expires_s != INT64_MAX)
-		fprintf(ruleset->out, " meta time < %" PRId64, grant->expires_s);
-	fputs(" accept", ruleset->out);
+	/* Nor has it one for what is behind its last nanosecond, in 2262. */
+	if (grant->expires_s <= INT64_MAX / NANOSECONDS)
+		*next++ = (struct rule_part){ .kind = RULE_BEFORE, .time_s = grant->expires_s };
+	next->kind = RULE_ACCEPT;
 	if (is_word(grant->label, WORD_MAX - sizeof("grant ")))
-		fprintf(ruleset->out, " comment \"grant %s\"", grant->label);
-	fputc('\n', ruleset->out);
+		rule.grant = grant->label;
+	add_rule(draft, &rule);
 }
 
 /* Hosts that are addresses need no name, and so no lease. */
-static void print_literals(const struct ruleset *ruleset)
+static void add_literals(struct draft *draft, const struct policy *policy)
 {
-	for (size_t i = 0; i < ruleset->n_grants; i++)
-		for (unsigned j = 0; j < ruleset->grants[i]->n_literals; j++) {
-			const struct network *literal = &ruleset->grants[i]->literals[j];
+	size_t n_grants;
+	const struct policy_grant *const *grants = policy_grants(policy, &n_grants);
 
-			print_literal(ruleset, ruleset->grants[i], literal, IPPROTO_TCP);
-			print_literal(ruleset, ruleset->grants[i], literal, IPPROTO_UDP);
+	for (size_t i = 0; i < n_grants; i++)
+		for (unsigned j = 0; j < grants[i]->n_literals; j++) {
+			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_TCP);
+			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_UDP);
 		}
 }
 
@@ -300,105 +267,141 @@ static void print_literals(const struct ruleset *ruleset)
  * that conntrack cannot place is dropped, not rejected: the answer could
  * reset a connection that is good.
  */
-static void print_forward_chain(const struct ruleset *ruleset)
+static void add_forward_chain(struct draft *draft, const struct policy *policy)
 {
-	fputs("\tchain through_host {\n"
-	      "\t\tct state invalid counter name invalid drop\n"
-	      "\t\tct direction original meta l4proto { tcp, udp } th dport 53 "
-	      "counter name dns goto refuse\n"
-	      "\t\tct direction original meta l4proto { tcp, udp } th dport 853 "
-	      "counter name dot goto refuse\n"
-	      "\t\tct state established accept\n"
-	      "\t\tct state related meta l4proto { icmp, ipv6-icmp } accept\n",
-	      ruleset->out);
-	print_literals(ruleset);
-	fputs("\t\tip saddr . ip daddr . meta l4proto . th dport @lease4 accept\n"
-	      "\t\tip6 saddr . ip6 daddr . meta l4proto . th dport @lease6 accept\n"
-	      "\t\tether saddr . ip daddr . meta l4proto . th dport @ether4 accept\n"
-	      "\t\tether saddr . ip6 daddr . meta l4proto . th dport @ether6 accept\n"
-	      "\t\tudp dport 443 counter name quic goto refuse\n"
-	      "\t\tcounter name no_lease goto refuse\n"
-	      "\t}\n",
-	      ruleset->out);
+	static const struct policy_port quic = { 443, 443, IPPROTO_UDP };
+
+	add_chain(draft, "through_host", NULL);
+	ADD_RULE(draft, STATE(RULE_INVALID), COUNT("invalid"), DO(RULE_DROP));
+	ADD_RULE(draft, ORIGINAL, PORT(PORT_DNS), COUNT("dns"), GOTO("refuse"));
+	ADD_RULE(draft, ORIGINAL, PORT(PORT_DOT), COUNT("dot"), GOTO("refuse"));
+	add_old_flows(draft);
+	add_literals(draft, policy);
+	for (unsigned i = 0; i < draft->ruleset->n_sets; i++)
+		ADD_RULE(draft, LEASED(&draft->ruleset->sets[i]), DO(RULE_ACCEPT));
+	ADD_RULE(draft, PORTS(&quic, 1), COUNT("quic"), GOTO("refuse"));
+	ADD_RULE(draft, COUNT("no_lease"), GOTO("refuse"));
 }
 
-static void print_refuse_chain(const struct ruleset *ruleset)
+static void lead_to_door(struct draft *draft, const struct dns_door *door, uint8_t version)
 {
-	fputs("\tchain refuse {\n"
-	      "\t\tmeta l4proto tcp reject with tcp reset\n"
-	      "\t\tmeta l4proto udp reject with icmpx type port-unreachable\n"
-	      "\t\treject with icmpx type admin-prohibited\n"
-	      "\t}\n",
-	      ruleset->out);
+	struct rule_part lead = { .kind = RULE_REDIRECT, .port = door->to.port };
+
+	if (door->kind == DOOR_SHUT)
+		return;
+	if (door->kind == DOOR_ADDRESS)
+		lead = (struct rule_part){ .kind = RULE_TRANSLATE, .endpoint = door->to };
+	ADD_RULE(draft, INTERFACE, VERSION(version), PORT(PORT_DNS), lead);
 }
 
-static void print_counters(const struct ruleset *ruleset)
+/* DNS comes to us whatever server it was meant for. */
+static void add_dns_chain(struct draft *draft)
 {
-	static const char *const names[] = { "local_service", "invalid", "dns",
-					     "dot",           "quic",    "no_lease" };
+	static const struct ruleset_hook hook = { "nat", "prerouting", "dstnat",
+						  NF_INET_PRE_ROUTING, NF_IP_PRI_NAT_DST };
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		fprintf(ruleset->out, "\tcounter %s {\n\t}\n", names[i]);
+	add_chain(draft, "dns", &hook);
+	lead_to_door(draft, &draft->dns4, 4);
+	lead_to_door(draft, &draft->dns6, 6);
 }
 
-/* A table that is all ours: the one before it goes in the same transaction. */
-static void print_chains_table(const struct ruleset *ruleset)
+static void add_hooks(struct draft *draft)
 {
-	const char *table = ruleset->nftables->table;
+	static const struct ruleset_hook input = { "filter", "input", "filter", NF_INET_LOCAL_IN,
+						   NF_IP_PRI_FILTER };
+	static const struct ruleset_hook forward = { "filter", "forward", "filter", NF_INET_FORWARD,
+						     NF_IP_PRI_FILTER };
 
-	fprintf(ruleset->out,
-		"table inet %s {\n"
-		"}\n"
-		"delete table inet %s\n"
-		"table inet %s {\n",
-		table, table, table);
-	print_counters(ruleset);
-	print_sets(ruleset);
-	print_refuse_chain(ruleset);
-	print_host_chain(ruleset);
-	print_forward_chain(ruleset);
-	print_dns_chain(ruleset);
-	print_hook(ruleset, "input", "to_host");
-	print_hook(ruleset, "forward", "through_host");
-	fputs("}\n", ruleset->out);
+	add_chain(draft, "input", &input);
+	ADD_RULE(draft, INTERFACE, JUMP("to_host"));
+	add_chain(draft, "forward", &forward);
+	ADD_RULE(draft, INTERFACE, JUMP("through_host"));
+}
+
+/*
+ * The whole.
+ */
+
+static const struct ruleset_set lease_sets[] = {
+	{ .name = "lease4", .ether = false, .version = 4 },
+	{ .name = "lease6", .ether = false, .version = 6 },
+	{ .name = "ether4", .ether = true, .version = 4 },
+	{ .name = "ether6", .ether = true, .version = 6 },
+};
+
+static const char *const reasons[] = {
+	"local_service", "invalid", "dns", "dot", "quic", "no_lease"
+};
+
+/* A table that is all ours; in the other one, rules are left to others. */
+static int add_chains(struct draft *draft, const struct policy *policy, struct err *err)
+{
+	const struct policy_nftables *nftables = policy_nftables(policy);
+	struct ruleset *ruleset = draft->ruleset;
+	int r = find_doors(draft, nftables, policy_resolver(policy), err);
+
+	if (r < 0)
+		return r;
+	ruleset->whole = true;
+	ruleset->interfaces = nftables->interfaces;
+	ruleset->n_interfaces = nftables->n_interfaces;
+	ruleset->counters = reasons;
+	ruleset->n_counters = sizeof(reasons) / sizeof(reasons[0]);
+	add_refuse_chain(draft);
+	add_host_chain(draft);
+	add_forward_chain(draft, policy);
+	add_dns_chain(draft);
+	add_hooks(draft);
+	return draft->out_of_memory ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+void ruleset_free(struct ruleset *ruleset)
+{
+	if (ruleset == NULL)
+		return;
+	for (unsigned i = 0; i < ruleset->n_chains; i++)
+		free(ruleset->chains[i].rules);
+	free(ruleset);
+}
+
+static void own_ruleset(struct ruleset *const *ruleset)
+{
+	ruleset_free(*ruleset);
+}
+
+int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struct err *err)
+{
+	const struct policy_nftables *nftables = policy_nftables(policy);
+	OWN(own_ruleset) struct ruleset *ruleset = NULL;
+	int r;
+
+	if (nftables->manage == POLICY_MANAGE_NO) {
+		*ret_ruleset = NULL;
+		return 0;
+	}
+	r = check_names(nftables, err);
+	if (r < 0)
+		return r;
+	ruleset = calloc(1, sizeof(*ruleset));
+	if (ruleset == NULL)
+		return err_set(err, -ENOMEM, "out of memory");
+	ruleset->table = nftables->table;
+	ruleset->set_size = nftables->size;
+	ruleset->sets = lease_sets;
+	ruleset->n_sets = sizeof(lease_sets) / sizeof(lease_sets[0]);
+	if (nftables->manage == POLICY_MANAGE_CHAINS)
+		r = add_chains(&(struct draft){ .ruleset = ruleset }, policy, err);
+	if (r == 0)
+		*ret_ruleset = steal_ptr(ruleset);
+	return r;
 }
 
 int lease_ruleset_print(const struct policy *policy, FILE *out, struct err *err)
 {
-	struct ruleset ruleset = { .nftables = policy_nftables(policy), .out = out };
-	int r;
+	OWN(own_ruleset) struct ruleset *ruleset = NULL;
+	int r = ruleset_new(policy, &ruleset, err);
 
-	ruleset.grants = policy_grants(policy, &ruleset.n_grants);
-	if (ruleset.nftables->manage == POLICY_MANAGE_NO)
-		return 0;
-	r = check_names(ruleset.nftables, err);
-	if (r < 0)
-		return r;
-	if (ruleset.nftables->manage == POLICY_MANAGE_SETS) {
-		print_sets_table(&ruleset);
-		return 0;
-	}
-	r = find_doors(&ruleset, policy_resolver(policy), err);
-	if (r == 0)
-		print_chains_table(&ruleset);
-	return r;
-}
-
-int ruleset_text(const struct policy *policy, char **ret_text, struct err *err)
-{
-	OWN(own_free) char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int r;
-
-	if (out == NULL)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = lease_ruleset_print(policy, out, err);
-	if (ferror(out) && r == 0)
-		r = err_set(err, -ENOMEM, "out of memory");
-	if (fclose(out) != 0 && r == 0)
-		r = err_set(err, -ENOMEM, "out of memory");
-	if (r == 0)
-		*ret_text = steal_ptr(text);
+	if (r == 0 && ruleset != NULL)
+		ruleset_print(ruleset, out);
 	return r;
 }

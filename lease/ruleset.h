@@ -2,13 +2,18 @@
 #pragma once
 
 #include "base/err.h"
+#include "lease/rule.h"
 #include "policy/policy.h"
 
 /*
- * Make the text that lease_ruleset_print() writes for @policy.
+ * Make the ruleset that @policy wants.
  *
- * Owns   the caller frees @ret_text.
+ * Gives  0 and @ret_ruleset, NULL if it wants none.
+ * Owns   the caller calls ruleset_free(), and keeps @policy as long.
  * Fails  -EINVAL, -ENOMEM and @err.
  */
-int ruleset_text(const struct policy *policy, char **ret_text, struct err *err)
+int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struct err *err)
 	__attribute__((warn_unused_result));
+
+/* Free @ruleset; NULL is allowed. */
+void ruleset_free(struct ruleset *ruleset);

@@ -42,7 +42,7 @@ struct policy_port {
 struct policy_grant {
 	const char *label, *owner, *reason;
 	struct policy_place place;
-	const struct policy_port *ports; /* sorted, without overlaps */
+	const struct policy_port *ports; /* sorted by protocol; none overlap or touch */
 	const uint16_t *types;           /* DNS types that are answered */
 	const struct address *pins;      /* if any: the answer, and no upstream is asked */
 	const struct network *literals;  /* hosts that are addresses */

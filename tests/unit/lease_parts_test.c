@@ -7,7 +7,6 @@
 #include "lease/key.h"
 #include "lease/lease.h"
 #include "lease/map.h"
-#include "lease/ruleset.h"
 #include "tests/unit/fake_policy.h"
 #include "tests/unit/test.h"
 
@@ -178,13 +177,26 @@ static struct policy gateway(void)
 	};
 }
 
+/* Print the ruleset of @policy; the caller frees @ret_text. */
+static int print_to(const struct policy *policy, char **ret_text, struct err *err)
+{
+	size_t len;
+	FILE *out = open_memstream(ret_text, &len);
+	int r;
+
+	assert_non_null(out);
+	r = lease_ruleset_print(policy, out, err);
+	assert_int_equal(fclose(out), 0);
+	return r;
+}
+
 static void assert_refused(const struct policy *policy, const char *says)
 {
+	OWN(own_free) char *text = NULL;
 	struct err err = { .code = 0 };
-	char *text = NULL;
 
-	assert_int_equal(ruleset_text(policy, &text, &err), -EINVAL);
-	assert_null(text);
+	assert_int_equal(print_to(policy, &text, &err), -EINVAL);
+	assert_string_equal(text, "");
 	assert_non_null(strstr(err.text, says));
 }
 
@@ -193,7 +205,7 @@ static char *print(const struct policy *policy)
 	struct err err = { .code = 0 };
 	char *text = NULL;
 
-	assert_int_equal(ruleset_text(policy, &text, &err), 0);
+	assert_int_equal(print_to(policy, &text, &err), 0);
 	return text;
 }
 
@@ -238,14 +250,63 @@ static void label_that_is_no_word_is_left_out(void **state)
 	policy.n_grants = 1;
 	OWN(own_free) char *bad = print(&policy);
 
-	assert_non_null(strstr(bad, "ip daddr 198.51.100.0/24 tcp dport { 443 } accept\n"));
+	assert_non_null(strstr(bad, "ip daddr 198.51.100.0/24 tcp dport 443 accept\n"));
 	assert_null(strstr(bad, "#"));
 	grant.label = "good-1";
 	grant.expires_s = 1800000000;
 	OWN(own_free) char *good = print(&policy);
 
-	assert_non_null(strstr(good, "ip daddr 198.51.100.0/24 tcp dport { 443 } "
+	assert_non_null(strstr(good, "ip daddr 198.51.100.0/24 tcp dport 443 "
 				     "meta time < 1800000000 accept comment \"grant good-1\"\n"));
+}
+
+/* How many lines of the ruleset hold @part, if the one literal ends at @expires_s. */
+static unsigned count_literals(int64_t expires_s, const char *part)
+{
+	static const struct policy_port ports[] = { { 443, 443, IPPROTO_TCP },
+						    { 8000, 8010, IPPROTO_TCP },
+						    { 9, 9, IPPROTO_UDP } };
+	static const struct network net = { { 4, { 198, 51, 100 } }, 24 };
+	const struct policy_grant grant = { .label = "net",
+					    .ports = ports,
+					    .n_ports = 3,
+					    .literals = &net,
+					    .n_literals = 1,
+					    .expires_s = expires_s };
+	const struct policy_grant *const grants[] = { &grant };
+	struct policy policy = gateway();
+	unsigned n = 0;
+
+	policy.grants = grants;
+	policy.n_grants = 1;
+	OWN(own_free) char *text = print(&policy);
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+		n++;
+	return n;
+}
+
+/* The kernel's clock counts nanoseconds without sign: what wrapped round would open for ever. */
+static void literals_end_within_the_kernels_clock(void **state)
+{
+	(void)state;
+	assert_int_equal(count_literals(1800000000, "daddr 198.51.100.0/24"), 2);
+	assert_int_equal(count_literals(1800000000, "meta time < 1800000000 accept"), 2);
+	assert_int_equal(count_literals(1, "meta time < 1 "), 2);
+	assert_int_equal(count_literals(0, "daddr 198."), 0);
+	assert_int_equal(count_literals(-1, "daddr 198."), 0);
+	assert_int_equal(count_literals(INT64_MIN, "daddr 198."), 0);
+	/* 9999-12-31 */
+	assert_int_equal(count_literals(253402214400, "daddr 198."), 2);
+	assert_int_equal(count_literals(253402214400, "meta time"), 0);
+	assert_int_equal(count_literals(INT64_MAX, "meta time"), 0);
+}
+
+static void ports_are_those_of_their_protocol(void **state)
+{
+	(void)state;
+	assert_int_equal(count_literals(INT64_MAX, "tcp dport { 443, 8000-8010 } accept"), 1);
+	assert_int_equal(count_literals(INT64_MAX, "udp dport 9 accept"), 1);
 }
 
 static void resolver_must_be_within_reach(void **state)
@@ -297,6 +358,8 @@ int main(void)
 		cmocka_unit_test(map_finds_what_it_holds),
 		cmocka_unit_test(names_cannot_smuggle_rules),
 		cmocka_unit_test(label_that_is_no_word_is_left_out),
+		cmocka_unit_test(literals_end_within_the_kernels_clock),
+		cmocka_unit_test(ports_are_those_of_their_protocol),
 		cmocka_unit_test(resolver_must_be_within_reach),
 		cmocka_unit_test(modes_print_what_is_theirs),
 	};

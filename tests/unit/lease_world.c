@@ -99,10 +99,11 @@ int netlink_events_open(const struct netlink *netlink)
 	return eventfd(0, EFD_CLOEXEC);
 }
 
-int netlink_load(struct netlink *netlink, const char *text, int *ret_events, struct err *err)
+int netlink_load(struct netlink *netlink, const struct ruleset *ruleset, int *ret_events,
+		 struct err *err)
 {
 	(void)err;
-	assert_non_null(text);
+	assert_non_null(ruleset);
 	the_world->n_loads++;
 	the_world->gone = false;
 	the_world->n_elements = 0;
