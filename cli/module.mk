@@ -13,4 +13,4 @@ bailiwick_SOURCES = \
 	%D%/serve.c
 bailiwick_LDADD = libresolver.a liblease.a libaudit.a libpolicy.a libbase.a \
 	$(UV_LIBS) $(LDNS_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MNL_LIBS) \
-	$(NFTABLES_LIBS) $(CRYPTO_LIBS) $(JANSSON_LIBS)
+	$(CRYPTO_LIBS) $(JANSSON_LIBS)

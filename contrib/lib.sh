@@ -5,8 +5,8 @@
 # What a build needs on Debian 12, what its demonstration needs besides, and what the tests do.
 # shellcheck disable=SC2034 # for those who read this file
 BUILD_PACKAGES="autoconf automake gcc libc6-dev make pkg-config xz-utils
-	libidn2-dev libinih-dev libjansson-dev libldns-dev libmnl-dev libnftables-dev libnftnl-dev
-	libpsl-dev libssl-dev libuv1-dev"
+	libidn2-dev libinih-dev libjansson-dev libldns-dev libmnl-dev libnftnl-dev libpsl-dev
+	libssl-dev libuv1-dev"
 # shellcheck disable=SC2034
 SHOW_PACKAGES="bind9-dnsutils iproute2 nftables util-linux"
 # shellcheck disable=SC2034
