@@ -23,8 +23,10 @@ enum {
 	TYPE_ETHER = 9,
 	TYPE_PROTOCOL = 12,
 	TYPE_PORT = 13,
+	TYPE_LINK = 20,
 	TYPE_BITS = 6,
 	/* What parts of a key take: a multiple of 4. */
+	LINK_BYTES = 4,
 	ETHER_BYTES = 8,
 	PROTOCOL_BYTES = 4,
 	PORT_BYTES = 4,
@@ -119,8 +121,10 @@ static void put_set(struct messages *m, const struct ruleset_set *spec)
 {
 	uint32_t ip = spec->version == 4 ? TYPE_IPV4 : TYPE_IPV6;
 	uint32_t ip_bytes = spec->version == 4 ? 4 : 16;
-	uint32_t type = (spec->ether ? TYPE_ETHER : ip) << TYPE_BITS | ip;
-	uint32_t bytes = (spec->ether ? ETHER_BYTES : ip_bytes) + ip_bytes;
+	uint32_t agent = spec->ether ? TYPE_LINK << TYPE_BITS | TYPE_ETHER : ip;
+	uint32_t agent_bytes = spec->ether ? LINK_BYTES + ETHER_BYTES : ip_bytes;
+	uint32_t type = agent << TYPE_BITS | ip;
+	uint32_t bytes = agent_bytes + ip_bytes;
 
 	type = (type << TYPE_BITS | TYPE_PROTOCOL) << TYPE_BITS | TYPE_PORT;
 	bytes += PROTOCOL_BYTES + PORT_BYTES;

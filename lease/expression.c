@@ -348,13 +348,56 @@ static void encode_state(struct expressions *e, const struct rule_part *part)
 	compare(e, NFT_CMP_NEQ, &none, sizeof(none));
 }
 
-static void encode_original(struct expressions *e, const struct rule_part *part)
+static void encode_direction(struct expressions *e, const struct rule_part *part)
 {
-	static const uint8_t original = IP_CT_DIR_ORIGINAL;
+	const uint8_t way = part->kind == RULE_ORIGINAL ? IP_CT_DIR_ORIGINAL : IP_CT_DIR_REPLY;
+
+	load_conntrack(e, NFT_CT_DIRECTION);
+	compare(e, NFT_CMP_EQ, &way, sizeof(way));
+}
+
+/* A connection's labels: the bits of 32-bit numbers, each in the host's order. */
+struct labels {
+	uint32_t numbers[RULE_LABELS / 32];
+};
+
+static const struct labels our_label = {
+	.numbers = { [RULE_LABEL / 32] = UINT32_C(1) << RULE_LABEL % 32 },
+};
+
+static void encode_marked(struct expressions *e, const struct rule_part *part)
+{
+	static const struct labels none;
 
 	(void)part;
-	load_conntrack(e, NFT_CT_DIRECTION);
-	compare(e, NFT_CMP_EQ, &original, sizeof(original));
+	load_conntrack(e, NFT_CT_LABELS);
+	mask(e, &our_label, sizeof(our_label));
+	compare(e, NFT_CMP_NEQ, &none, sizeof(none));
+}
+
+/* The route to the source does not lead through the interface that the packet came in by. */
+static void encode_spoofed(struct expressions *e, const struct rule_part *part)
+{
+	static const uint32_t missing = 0;
+
+	(void)part;
+	ADD(e, "fib", U32(NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_OIF),
+	    U32(NFTNL_EXPR_FIB_FLAGS, NFTA_FIB_F_SADDR | NFTA_FIB_F_IIF | NFTA_FIB_F_PRESENT),
+	    U32(NFTNL_EXPR_FIB_DREG, NFT_REG_1));
+	compare(e, NFT_CMP_EQ, &missing, sizeof(missing));
+}
+
+static void encode_routed(struct expressions *e, const struct rule_part *part)
+{
+	static const uint8_t present = 1;
+
+	(void)part;
+	match_version(e, 6);
+	ADD(e, "exthdr", U32(NFTNL_EXPR_EXTHDR_DREG, NFT_REG_1),
+	    U8(NFTNL_EXPR_EXTHDR_TYPE, IPPROTO_ROUTING), U32(NFTNL_EXPR_EXTHDR_OFFSET, 0),
+	    U32(NFTNL_EXPR_EXTHDR_LEN, 1), U32(NFTNL_EXPR_EXTHDR_OP, NFT_EXTHDR_OP_IPV6),
+	    U32(NFTNL_EXPR_EXTHDR_FLAGS, NFT_EXTHDR_F_PRESENT));
+	compare(e, NFT_CMP_EQ, &present, sizeof(present));
 }
 
 /* A router forwards no packet without taking one from its hop limit: 255 has passed none. */
@@ -401,6 +444,8 @@ static void encode_leased(struct expressions *e, const struct rule_part *part)
 		match_ethernet(e, set->version);
 	else
 		match_version(e, set->version);
+	if (set->ether)
+		load_meta(e, NFT_META_IIF, at++);
 	at = load_next(e, set->ether ? &ether_source : source, at);
 	at = load_next(e, target, at);
 	load_meta(e, NFT_META_L4PROTO, at++);
@@ -431,6 +476,13 @@ static void encode_count(struct expressions *e, const struct rule_part *part)
 {
 	ADD(e, "objref", U32(NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER),
 	    TEXT(NFTNL_EXPR_OBJREF_IMM_NAME, part->name));
+}
+
+static void encode_mark(struct expressions *e, const struct rule_part *part)
+{
+	(void)part;
+	set_register(e, NFT_REG_1, &our_label, sizeof(our_label));
+	ADD(e, "ct", U32(NFTNL_EXPR_CT_KEY, NFT_CT_LABELS), U32(NFTNL_EXPR_CT_SREG, NFT_REG_1));
 }
 
 static void encode_verdict(struct expressions *e, const struct rule_part *part)
@@ -488,11 +540,16 @@ static encode_fn *const encoders[] = {
 	[RULE_PORT] = encode_port,
 	[RULE_TO] = encode_to,
 	[RULE_STATE] = encode_state,
-	[RULE_ORIGINAL] = encode_original,
+	[RULE_ORIGINAL] = encode_direction,
+	[RULE_REPLY] = encode_direction,
+	[RULE_MARKED] = encode_marked,
+	[RULE_SPOOFED] = encode_spoofed,
+	[RULE_ROUTED] = encode_routed,
 	[RULE_ICMPV6_LINK] = encode_icmpv6_link,
 	[RULE_LEASED] = encode_leased,
 	[RULE_BEFORE] = encode_before,
 	[RULE_COUNT] = encode_count,
+	[RULE_MARK] = encode_mark,
 	[RULE_ACCEPT] = encode_verdict,
 	[RULE_DROP] = encode_verdict,
 	[RULE_RESET] = encode_reject,

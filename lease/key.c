@@ -7,7 +7,6 @@
 
 enum {
 	FIELD_ALIGN = 4,
-	ETHER_LEN = 6,
 	/* nft's data types, and how it makes one of several. */
 	TYPE_IPV4 = 7,
 	TYPE_IPV6 = 8,
@@ -37,14 +36,17 @@ static void put_agent(struct key *key, uint8_t version, const struct address *ag
 }
 
 struct key key_make(const struct netlink_set *set, const struct netlink_write *write,
-		    const uint8_t *ether)
+		    const struct neighbour *neighbour)
 {
 	const uint8_t port[2] = { (uint8_t)(write->port >> 8), (uint8_t)write->port };
 	struct key key = { .len = 0 };
 
 	assert(write->address.family == set->version);
-	if (set->form == NETLINK_FORM_ETHER)
-		put_field(&key, ether, ETHER_LEN);
+	if (set->form == NETLINK_FORM_ETHER) {
+		/* A link's number is the host's own, and stays in its order. */
+		put_field(&key, (const uint8_t *)&neighbour->link, sizeof(neighbour->link));
+		put_field(&key, neighbour->ether, sizeof(neighbour->ether));
+	}
 	if (set->form == NETLINK_FORM_LEASE)
 		put_agent(&key, set->version, &write->agent);
 	put_field(&key, write->address.bytes, (uint32_t)address_len(&write->address));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include "lease/neighbour.h"
 #include "lease/netlink.h"
 
 /*
@@ -14,12 +15,12 @@ struct key {
 };
 
 /*
- * The key of @write in @set. For NETLINK_FORM_ETHER, @ether is the agent's link-layer address of 6
- * bytes. An agent whose family differs from the set's stands in it as an IPv4-mapped address, or
+ * The key of @write in @set. For NETLINK_FORM_ETHER, @neighbour is the agent's link, and its
+ * address there. An agent whose family differs from the set's stands in it as an IPv4-mapped address, or
  * as 0.0.0.0: that shows the lease and opens nothing.
  */
 struct key key_make(const struct netlink_set *set, const struct netlink_write *write,
-		    const uint8_t *ether);
+		    const struct neighbour *neighbour);
 
 /*
  * What keys of a set with nft's key type @type are made of, if leases fit into it.

@@ -32,7 +32,7 @@
  *
  *   lease4  agent . address . protocol . port, both addresses IPv4
  *   lease6  the same, both IPv6
- *   ether4  agent's link-layer address . IPv4 address . protocol . port
+ *   ether4  agent's interface here . its link-layer address . IPv4 address . protocol . port
  *   ether6  the same with an IPv6 address
  *
  * The last two are for an agent whose packets will come from an address that

@@ -58,8 +58,7 @@ static uint32_t find_link(int route, const struct address *address, uint8_t repl
 	return attr != NULL ? mnl_attr_get_u32(attr) : 0;
 }
 
-bool neighbour_find(int route, const struct address *address,
-		    uint8_t ret_ether[NEIGHBOUR_ETHER_LEN])
+bool neighbour_find(int route, const struct address *address, struct neighbour *ret_neighbour)
 {
 	uint8_t reply[REPLY_BYTES] __attribute__((aligned(8)));
 	uint8_t buffer[256] __attribute__((aligned(8)));
@@ -88,6 +87,7 @@ bool neighbour_find(int route, const struct address *address,
 	attr = attr_find(answer, sizeof(*ndm), NDA_LLADDR);
 	if (attr == NULL || mnl_attr_get_payload_len(attr) != NEIGHBOUR_ETHER_LEN)
 		return false;
-	memcpy(ret_ether, mnl_attr_get_payload(attr), NEIGHBOUR_ETHER_LEN);
+	ret_neighbour->link = link;
+	memcpy(ret_neighbour->ether, mnl_attr_get_payload(attr), NEIGHBOUR_ETHER_LEN);
 	return true;
 }

@@ -27,9 +27,9 @@ struct netlink {
 	struct channel channel;
 	int route; /* rtnetlink */
 	enum netlink_refresh refresh;
-	struct address neighbour; /* the last that was looked up in this netlink_write() ... */
-	bool neighbour_known;
-	uint8_t ether[NEIGHBOUR_ETHER_LEN]; /* ... and what was found */
+	struct address sought; /* the last that was looked up in this netlink_write() ... */
+	bool found;
+	struct neighbour neighbour; /* ... and what was found */
 };
 
 void netlink_close(struct netlink *netlink)
@@ -117,35 +117,35 @@ static bool is_loopback(const struct address *address)
 	return special != NULL && strcmp(special, "loopback") == 0;
 }
 
-/* The link-layer address of @agent, looked up once for elements that follow each other. */
-static const uint8_t *find_ether(struct netlink *netlink, const struct address *agent)
+/* The link of @agent, looked up once for elements that follow each other; NULL: it has none. */
+static const struct neighbour *find_neighbour(struct netlink *netlink, const struct address *agent)
 {
-	if (!address_equal(&netlink->neighbour, agent)) {
-		netlink->neighbour = *agent;
-		netlink->neighbour_known = !is_loopback(agent) &&
-					   neighbour_find(netlink->route, agent, netlink->ether);
+	if (!address_equal(&netlink->sought, agent)) {
+		netlink->sought = *agent;
+		netlink->found = !is_loopback(agent) &&
+				 neighbour_find(netlink->route, agent, &netlink->neighbour);
 	}
-	return netlink->neighbour_known ? netlink->ether : NULL;
+	return netlink->found ? &netlink->neighbour : NULL;
 }
 
 static int put_write(struct netlink *netlink, struct transaction *t,
 		     const struct netlink_write *write)
 {
 	const struct netlink_set *set = write->set;
-	const uint8_t *ether = NULL;
+	const struct neighbour *neighbour = NULL;
 	struct name name;
 	char comment[NAME_TEXT_SIZE] = "";
 
 	if (set->form == NETLINK_FORM_ETHER) {
-		ether = find_ether(netlink, &write->agent);
-		if (ether == NULL)
+		neighbour = find_neighbour(netlink, &write->agent);
+		if (neighbour == NULL)
 			set = set->otherwise;
 	}
 	if (name_from_wire(write->name_wire, write->name_len, &name) == 0)
 		name_print(&name, comment);
 	comment[COMMENT_BYTES] = '\0';
 
-	const struct key key = key_make(set, write, ether);
+	const struct key key = key_make(set, write, neighbour);
 	const struct transaction_element element = {
 		.table = set->table,
 		.set = set->name,
@@ -214,7 +214,7 @@ int netlink_write(struct netlink *netlink, struct netlink_write *writes, size_t 
 
 	if (fit > netlink->channel.batch_max)
 		fit = netlink->channel.batch_max;
-	netlink->neighbour.family = 0;
+	netlink->sought.family = 0;
 	for (size_t i = 0; i < n; i += fit) {
 		int r = write_together(netlink, writes + i, n - i < fit ? n - i : fit);
 

@@ -149,7 +149,7 @@ static void print_leased(const struct ruleset *ruleset, const struct rule_part *
 
 	(void)ruleset;
 	fprintf(out, "%s saddr . %s daddr . meta l4proto . th dport @%s",
-		part->set->ether ? "ether" : family, family, part->set->name);
+		part->set->ether ? "iif . ether" : family, family, part->set->name);
 }
 
 static void print_before(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
@@ -166,6 +166,12 @@ static void print_count(const struct ruleset *ruleset, const struct rule_part *p
 {
 	(void)ruleset;
 	fprintf(out, "counter name %s", part->name);
+}
+
+static void print_label(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
+{
+	(void)ruleset;
+	fprintf(out, "ct label %s%d", part->kind == RULE_MARK ? "set " : "", RULE_LABEL);
 }
 
 static void print_chain(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
@@ -193,6 +199,9 @@ static void print_word(const struct ruleset *ruleset, const struct rule_part *pa
 {
 	static const char *const words[RULE_KINDS] = {
 		[RULE_ORIGINAL] = "ct direction original",
+		[RULE_REPLY] = "ct direction reply",
+		[RULE_SPOOFED] = "fib saddr . iif oif missing",
+		[RULE_ROUTED] = "exthdr rt exists",
 		[RULE_ACCEPT] = "accept",
 		[RULE_DROP] = "drop",
 		[RULE_RESET] = "reject with tcp reset",
@@ -213,10 +222,15 @@ static print_fn *const printers[] = {
 	[RULE_TO] = print_to,
 	[RULE_STATE] = print_state,
 	[RULE_ORIGINAL] = print_word,
+	[RULE_REPLY] = print_word,
+	[RULE_MARKED] = print_label,
+	[RULE_SPOOFED] = print_word,
+	[RULE_ROUTED] = print_word,
 	[RULE_ICMPV6_LINK] = print_icmpv6_link,
 	[RULE_LEASED] = print_leased,
 	[RULE_BEFORE] = print_before,
 	[RULE_COUNT] = print_count,
+	[RULE_MARK] = print_label,
 	[RULE_ACCEPT] = print_word,
 	[RULE_DROP] = print_word,
 	[RULE_RESET] = print_word,
@@ -254,7 +268,8 @@ static void print_set(const struct ruleset *ruleset, const struct ruleset_set *s
 		"\t\tsize %" PRIu32 "\n"
 		"\t\tflags timeout\n"
 		"\t}\n",
-		set->name, set->ether ? "ether_addr" : address, address, ruleset->set_size);
+		set->name, set->ether ? "iface_index . ether_addr" : address, address,
+		ruleset->set_size);
 }
 
 static void print_rules(const struct ruleset *ruleset, const struct ruleset_chain *chain, FILE *out)

@@ -35,11 +35,16 @@ enum rule_kind {
 	RULE_TO,          /* goes to @network */
 	RULE_STATE,       /* conntrack has it as @state */
 	RULE_ORIGINAL,    /* goes the way of its connection's first packet */
+	RULE_REPLY,       /* goes the other way */
+	RULE_MARKED,      /* is of a connection that RULE_MARK has marked */
+	RULE_SPOOFED,     /* has a source that is not reached by the interface it came in by */
+	RULE_ROUTED,      /* names further hops itself, by an IPv6 routing header */
 	RULE_ICMPV6_LINK, /* is ICMPv6 of one of the types @numbers, sent on this very link */
 	RULE_LEASED,      /* its agent, address, protocol and port are in @set */
 	RULE_BEFORE,      /* comes before the Unix time @time_s */
 
 	RULE_COUNT, /* add it to the counter @name */
+	RULE_MARK,  /* mark its connection: by a label, since marks are for others */
 	RULE_ACCEPT,
 	RULE_DROP,
 	RULE_RESET,       /* refuse it by a TCP reset */
@@ -78,10 +83,13 @@ struct rule {
 	const char *grant; /* whose label is its comment; NULL: no comment */
 };
 
+/* The label of RULE_MARK: the last there is, where nobody else will look for one. */
+enum { RULE_LABEL = 127, RULE_LABELS = 128 };
+
 /* A set for leases: agent . address . protocol . port, with timeouts. */
 struct ruleset_set {
 	const char *name;
-	bool ether;      /* the agent is a link-layer address, not one of IP */
+	bool ether;      /* the agent is an interface and a link-layer address there */
 	uint8_t version; /* of IP */
 };
 

@@ -195,20 +195,24 @@ static void open_door(struct draft *draft, const struct dns_door *door, uint8_t 
 		ADD_RULE(draft, VERSION(version), PORT(door->to.port), DO(RULE_ACCEPT));
 }
 
-/* What belongs to a connection that was let through. */
-static void add_old_flows(struct draft *draft)
+/* A source is whose it says: leases, records and answers go by it. */
+static void add_sources(struct draft *draft)
 {
-	ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_ACCEPT));
-	ADD_RULE(draft, STATE(RULE_RELATED), PROTOCOL(IPPROTO_ICMP, IPPROTO_ICMPV6),
-		 DO(RULE_ACCEPT));
+	ADD_RULE(draft, DO(RULE_SPOOFED), COUNT("spoofed"), DO(RULE_DROP));
 }
 
-/* This host is closed but for DNS, and for what IPv6 needs to find it. */
+/*
+ * This host is closed but for DNS, for what IPv6 needs to find it (also from a host that has no
+ * address yet), and for the answers to what it asks itself.
+ */
 static void add_host_chain(struct draft *draft)
 {
 	add_chain(draft, "to_host", NULL);
-	add_old_flows(draft);
 	ADD_RULE(draft, ICMPV6_LINK(ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, ND_ROUTER_SOLICIT),
+		 DO(RULE_ACCEPT));
+	add_sources(draft);
+	ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_REPLY), DO(RULE_ACCEPT));
+	ADD_RULE(draft, STATE(RULE_RELATED), PROTOCOL(IPPROTO_ICMP, IPPROTO_ICMPV6),
 		 DO(RULE_ACCEPT));
 	open_door(draft, &draft->dns4, 4);
 	open_door(draft, &draft->dns6, 6);
@@ -242,6 +246,7 @@ static void add_literal(struct draft *draft, const struct policy_grant *grant,
 	/* Nor has it one for what is behind its last nanosecond, in 2262. */
 	if (grant->expires_s <= INT64_MAX / NANOSECONDS)
 		*next++ = (struct rule_part){ .kind = RULE_BEFORE, .time_s = grant->expires_s };
+	next++->kind = RULE_MARK;
 	next->kind = RULE_ACCEPT;
 	if (is_word(grant->label, WORD_MAX - sizeof("grant ")))
 		rule.grant = grant->label;
@@ -266,19 +271,27 @@ static void add_literals(struct draft *draft, const struct policy *policy)
  * is asked, so that neither a lease nor an old flow carries them on. A packet
  * that conntrack cannot place is dropped, not rejected: the answer could
  * reset a connection that is good.
+ *
+ * Only connections that a lease or a literal let through go on by themselves:
+ * they are marked. One that somebody outside began to an agent, or that slipped
+ * through while another program had taken the rules away, is not.
  */
 static void add_forward_chain(struct draft *draft, const struct policy *policy)
 {
 	static const struct policy_port quic = { 443, 443, IPPROTO_UDP };
 
 	add_chain(draft, "through_host", NULL);
+	add_sources(draft);
+	ADD_RULE(draft, DO(RULE_ROUTED), COUNT("invalid"), DO(RULE_DROP));
 	ADD_RULE(draft, STATE(RULE_INVALID), COUNT("invalid"), DO(RULE_DROP));
 	ADD_RULE(draft, ORIGINAL, PORT(PORT_DNS), COUNT("dns"), GOTO("refuse"));
 	ADD_RULE(draft, ORIGINAL, PORT(PORT_DOT), COUNT("dot"), GOTO("refuse"));
-	add_old_flows(draft);
+	ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_MARKED), DO(RULE_ACCEPT));
+	ADD_RULE(draft, STATE(RULE_RELATED), DO(RULE_MARKED),
+		 PROTOCOL(IPPROTO_ICMP, IPPROTO_ICMPV6), DO(RULE_ACCEPT));
 	add_literals(draft, policy);
 	for (unsigned i = 0; i < draft->ruleset->n_sets; i++)
-		ADD_RULE(draft, LEASED(&draft->ruleset->sets[i]), DO(RULE_ACCEPT));
+		ADD_RULE(draft, LEASED(&draft->ruleset->sets[i]), DO(RULE_MARK), DO(RULE_ACCEPT));
 	ADD_RULE(draft, PORTS(&quic, 1), COUNT("quic"), GOTO("refuse"));
 	ADD_RULE(draft, COUNT("no_lease"), GOTO("refuse"));
 }
@@ -329,9 +342,8 @@ static const struct ruleset_set lease_sets[] = {
 	{ .name = "ether6", .ether = true, .version = 6 },
 };
 
-static const char *const reasons[] = {
-	"local_service", "invalid", "dns", "dot", "quic", "no_lease"
-};
+static const char *const reasons[] = { "local_service", "spoofed", "invalid", "dns",
+				       "dot",           "quic",    "no_lease" };
 
 /* A table that is all ours; in the other one, rules are left to others. */
 static int add_chains(struct draft *draft, const struct policy *policy, struct err *err)

@@ -222,9 +222,9 @@ static void sets_are_alike(struct channel *channel)
 		"nft add element inet bailiwick lease6 "
 		"'{ fd00::2 . 2001:db8::1 . udp . 443 timeout 1h }'",
 		"nft add element inet bailiwick ether4 "
-		"'{ 02:00:00:00:00:01 . 192.0.2.1 . tcp . 443 timeout 1h }'",
+		"'{ lo . 02:00:00:00:00:01 . 192.0.2.1 . tcp . 443 timeout 1h }'",
 		"nft add element inet bailiwick ether6 "
-		"'{ 02:00:00:00:00:01 . 2001:db8::1 . tcp . 443 timeout 1h }'",
+		"'{ lo . 02:00:00:00:00:01 . 2001:db8::1 . tcp . 443 timeout 1h }'",
 	};
 	const struct policy policy = policy_with(POLICY_MANAGE_SETS);
 	struct err err = { .code = 0 };
@@ -235,7 +235,7 @@ static void sets_are_alike(struct channel *channel)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		tap_ok(tap_sh("%s", commands[i]) == 0, "done by hand: %s", commands[i]);
 	tap_ok(tap_says("nft list set inet bailiwick ether6",
-			"02:00:00:00:00:01 . 2001:db8::1 . tcp . 443 timeout 1h"),
+			"\"lo\" . 02:00:00:00:00:01 . 2001:db8::1 . tcp . 443 timeout 1h"),
 	       "and nft shows it");
 	tap_sh("nft add chain inet bailiwick theirs; "
 	       "nft add rule inet bailiwick theirs ip saddr . ip daddr . meta l4proto . th dport "

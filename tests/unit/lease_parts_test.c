@@ -17,13 +17,13 @@
 static struct key make(enum netlink_form form, uint8_t version, const char *agent,
 		       const char *address)
 {
-	static const uint8_t ether[6] = { 2, 4, 6, 8, 10, 12 };
+	static const struct neighbour neighbour = { 0x01010101, { 2, 4, 6, 8, 10, 12 } };
 	const struct netlink_set set = { .form = form, .version = version };
 	struct netlink_write write = { .protocol = 6, .port = 0x01bb };
 
 	assert_int_equal(address_parse(agent, &write.agent), 0);
 	assert_int_equal(address_parse(address, &write.address), 0);
-	return key_make(&set, &write, ether);
+	return key_make(&set, &write, &neighbour);
 }
 
 static void assert_key(const struct key *key, const char *hex)
@@ -40,7 +40,7 @@ static void assert_key(const struct key *key, const char *hex)
 #define AGENT6  "fd000000000000000000000000000002"
 #define MAPPED  "00000000000000000000ffff0a000002"
 #define V4      "c0000201"
-#define ETHER   "020406080a0c0000"
+#define ETHER   "01010101020406080a0c0000"
 
 static void keys_are_padded_fields(void **state)
 {
@@ -250,14 +250,16 @@ static void label_that_is_no_word_is_left_out(void **state)
 	policy.n_grants = 1;
 	OWN(own_free) char *bad = print(&policy);
 
-	assert_non_null(strstr(bad, "ip daddr 198.51.100.0/24 tcp dport 443 accept\n"));
+	assert_non_null(
+		strstr(bad, "ip daddr 198.51.100.0/24 tcp dport 443 ct label set 127 accept\n"));
 	assert_null(strstr(bad, "#"));
 	grant.label = "good-1";
 	grant.expires_s = 1800000000;
 	OWN(own_free) char *good = print(&policy);
 
-	assert_non_null(strstr(good, "ip daddr 198.51.100.0/24 tcp dport 443 "
-				     "meta time < 1800000000 accept comment \"grant good-1\"\n"));
+	assert_non_null(strstr(
+		good, "ip daddr 198.51.100.0/24 tcp dport 443 "
+		      "meta time < 1800000000 ct label set 127 accept comment \"grant good-1\"\n"));
 }
 
 /* How many lines of the ruleset hold @part, if the one literal ends at @expires_s. */
@@ -291,7 +293,8 @@ static void literals_end_within_the_kernels_clock(void **state)
 {
 	(void)state;
 	assert_int_equal(count_literals(1800000000, "daddr 198.51.100.0/24"), 2);
-	assert_int_equal(count_literals(1800000000, "meta time < 1800000000 accept"), 2);
+	assert_int_equal(
+		count_literals(1800000000, "meta time < 1800000000 ct label set 127 accept"), 2);
 	assert_int_equal(count_literals(1, "meta time < 1 "), 2);
 	assert_int_equal(count_literals(0, "daddr 198."), 0);
 	assert_int_equal(count_literals(-1, "daddr 198."), 0);
@@ -305,8 +308,10 @@ static void literals_end_within_the_kernels_clock(void **state)
 static void ports_are_those_of_their_protocol(void **state)
 {
 	(void)state;
-	assert_int_equal(count_literals(INT64_MAX, "tcp dport { 443, 8000-8010 } accept"), 1);
-	assert_int_equal(count_literals(INT64_MAX, "udp dport 9 accept"), 1);
+	assert_int_equal(
+		count_literals(INT64_MAX, "tcp dport { 443, 8000-8010 } ct label set 127 accept"),
+		1);
+	assert_int_equal(count_literals(INT64_MAX, "udp dport 9 ct label set 127 accept"), 1);
 }
 
 static void resolver_must_be_within_reach(void **state)
