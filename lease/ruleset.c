@@ -385,6 +385,7 @@ int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struc
 {
 	const struct policy_nftables *nftables = policy_nftables(policy);
 	OWN(own_ruleset) struct ruleset *ruleset = NULL;
+	struct draft draft = { .out_of_memory = false };
 	int r;
 
 	if (nftables->manage == POLICY_MANAGE_NO) {
@@ -401,8 +402,9 @@ int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struc
 	ruleset->set_size = nftables->size;
 	ruleset->sets = lease_sets;
 	ruleset->n_sets = sizeof(lease_sets) / sizeof(lease_sets[0]);
+	draft.ruleset = ruleset;
 	if (nftables->manage == POLICY_MANAGE_CHAINS)
-		r = add_chains(&(struct draft){ .ruleset = ruleset }, policy, err);
+		r = add_chains(&draft, policy, err);
 	if (r == 0)
 		*ret_ruleset = steal_ptr(ruleset);
 	return r;
