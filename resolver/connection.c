@@ -68,6 +68,7 @@ static_assert(sizeof(event_names) / sizeof(event_names[0]) == N_EVENTS, "an even
 
 /* What a step may ask of the loop: answered by HEARD or ENDED, and by WRITABLE. */
 static int listen_to(struct connection *c, unsigned events);
+static void on_flush(struct loop_task *task); /* WRITABLE, at the end of the turn */
 
 static struct connection *connection_of(struct life *life)
 {
@@ -121,6 +122,12 @@ static unsigned settle(struct connection *c)
 	}
 	if (c->n_held == LIMIT_TCP_PIPELINE) {
 		loop_watch_stop(&c->watch);
+		return OPEN;
+	}
+	if (first_message(c) > 0) {
+		/* Left lying while too much was unsent. The client may have nothing more to say. */
+		loop_watch_stop(&c->watch);
+		loop_defer(c->life.loop, &c->flush, on_flush);
 		return OPEN;
 	}
 	return listen_to(c, LOOP_READ) == 0 ? OPEN : DEAD;
@@ -192,6 +199,7 @@ static void on_ready(struct loop_watch *watch, unsigned events)
 		return;
 	}
 	c->n_in += (size_t)n;
+	lease_table_poll(c->owner->resolver->leases);
 	if (n == 0)
 		life_event(&c->life, ENDED, 0);
 	else if (first_message(c) > 0 || is_hopeless(c))

@@ -8,6 +8,7 @@ UNIT += \
 	%D%/audit_files_test \
 	%D%/audit_test \
 	%D%/base_test \
+	%D%/connection_test \
 	%D%/lease_parts_test \
 	%D%/lease_test \
 	%D%/lease_trouble_test \
@@ -33,6 +34,8 @@ TESTS += $(UNIT)
 %C%_audit_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_connection_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_connection_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_world.h \
 	tests/replay/scripted.c tests/replay/scripted.h
 %C%_lease_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
