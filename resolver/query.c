@@ -279,7 +279,18 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	return fail_busy(q);
 }
 
-/* A pinned name is answered here: its grants' addresses of the asked family. */
+static bool holds(const struct address *addresses, unsigned n, const struct address *address)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (address_equal(&addresses[i], address))
+			return true;
+	return false;
+}
+
+/*
+ * A pinned name is answered here: its grants' addresses of the asked family, each once, though
+ * several grants pin it (RFC 2181, 5).
+ */
 static unsigned serve_pins(struct query *q)
 {
 	struct address pins[LIMIT_ANSWER_ADDRESSES];
@@ -290,7 +301,8 @@ static unsigned serve_pins(struct query *q)
 		const struct policy_grant *grant = q->verdict.grants[i];
 
 		for (unsigned k = 0; k < grant->n_pins && n < LIMIT_ANSWER_ADDRESSES; k++)
-			if (q->verdict.allowing >> i & 1 && grant->pins[k].family == family)
+			if (q->verdict.allowing >> i & 1 && grant->pins[k].family == family &&
+			    !holds(pins, n, &grant->pins[k]))
 				pins[n++] = grant->pins[k];
 	}
 	OWN(own_free) struct reply *reply = reply_new(WIRE_NOERROR, PIN_TTL_S, NULL, 0, pins, n);

@@ -16,6 +16,7 @@
  *   upstream udp|tcp NAME TYPE [ENDPOINT]
  *                                this was sent upstream next, and is what is answered below
  *   upstream none                nothing else was sent upstream
+ *   previous                     what was sent before that is what is answered below
  *   reply RCODE [tc] [FAULT]     it is answered; FAULT is one of wrong-id, wrong-case, wrong-name,
  *     OWNER TTL TYPE DATA        wrong-type, query, junk: a datagram that must not count
  *   broken ERRNO                 its socket fails
@@ -53,7 +54,7 @@ struct script {
 	unsigned n_words;
 	bool held; /* the line was read and not used */
 	struct world *world;
-	struct scripted_sent *current;
+	struct scripted_sent *current, *previous;
 	unsigned n_tests, n_failed;
 };
 
@@ -332,6 +333,7 @@ static void do_upstream(struct script *s)
 		policy_type_print(cursor_u16(&c), type);
 		endpoint_print(&sent->peer, endpoint);
 		snprintf(got, sizeof(got), "%s %s %s", sent->stream ? "tcp" : "udp", name, type);
+		s->previous = s->current;
 		s->current = sent;
 	}
 	if (s->n_words >= 4)
@@ -431,6 +433,16 @@ static void do_reply(struct script *s)
 	ldns_pkt_free(pkt);
 }
 
+static void do_previous(struct script *s)
+{
+	struct scripted_sent *current = s->current;
+
+	if (s->previous == NULL)
+		stop_script(s, "nothing was sent before");
+	s->current = s->previous;
+	s->previous = current;
+}
+
 static void do_broken(struct script *s)
 {
 	int status = errno_of(s, word_at(s, 1));
@@ -521,6 +533,7 @@ static const struct command {
 	{ "unreachable", do_unreachable }, { "reachable", do_reachable }, { "leases", do_leases },
 	{ "leased", do_leased },           { "audit", do_audit },         { "record", do_record },
 	{ "records", do_records },         { "pass", do_pass },           { "date", do_date },
+	{ "previous", do_previous },
 };
 
 static void run_line(struct script *s)
