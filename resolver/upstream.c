@@ -8,7 +8,7 @@
  *   STREAM  its answer was cut: asked over TCP    take_message, ask_next
  *
  * Earlier tries are listened to until the end: a slow server's answer to the
- * first is as good as to the last. A datagram that is not the answer is as if
+ * first is as good as to the last; its failure ends nothing. A datagram that is not the answer is as if
  * it had not come (RFC 5452, 9.1).
  */
 #include "resolver/upstream.h"
@@ -76,7 +76,7 @@ struct fetch {
 	struct list waits; /* of struct upstream_wait */
 	struct try tries[N_TRIES];
 	unsigned n_tries, first; /* how many, and which server they began with */
-	struct try *heard;       /* which one @message answers */
+	struct try *heard; /* the one that was heard of last: which @message answers, or failed */
 	struct message message;
 	struct loop_tcp tcp;
 	uint8_t *stream; /* what came over TCP: LIMIT_MESSAGE_BYTES and the length */
@@ -84,9 +84,9 @@ struct fetch {
 };
 static_assert(offsetof(struct fetch, life) == 0, "fetch_of() casts");
 
-static life_step_fn take_message, ask_next, give_up;
+static life_step_fn take_message, note_failure, ask_next, give_up;
 
-#define ALWAYS [LIFE_TIMEOUT] = ask_next, [LIFE_ERROR] = ask_next, [LIFE_CANCEL] = give_up
+#define ALWAYS [LIFE_TIMEOUT] = ask_next, [LIFE_ERROR] = note_failure, [LIFE_CANCEL] = give_up
 
 static const struct life_state states[] = {
 	[DEAD] = { .name = "DEAD" },
@@ -172,6 +172,15 @@ static unsigned ask_next(struct life *life, int status)
 	return r == 0 ? trying(fetch) : fail(fetch, r);
 }
 
+/* The try that was heard of failed. If it is not the latest, the one that is goes on. */
+static unsigned note_failure(struct life *life, int status)
+{
+	struct fetch *fetch = fetch_of(life);
+	bool latest = fetch->heard == &fetch->tries[fetch->n_tries - 1];
+
+	return latest || life->state == STREAM ? ask_next(life, status) : life->state;
+}
+
 static unsigned take_reply(struct fetch *fetch)
 {
 	struct upstreams *up = fetch->upstreams;
@@ -193,7 +202,8 @@ static unsigned take_message(struct life *life, int status)
 
 	(void)status;
 	if (fetch->message.truncated && life->state != STREAM)
-		return open_stream(fetch, fetch->heard) == 0 ? STREAM : ask_next(life, -EREMOTEIO);
+		return open_stream(fetch, fetch->heard) == 0 ? STREAM
+							     : note_failure(life, -EREMOTEIO);
 	switch (fetch->message.rcode) {
 	case WIRE_NOERROR:
 	case WIRE_NXDOMAIN:
@@ -206,7 +216,7 @@ static unsigned take_message(struct life *life, int status)
 	default:
 		break;
 	}
-	return ask_next(life, -EREMOTEIO);
+	return note_failure(life, -EREMOTEIO);
 }
 
 static unsigned give_up(struct life *life, int status)
@@ -220,7 +230,14 @@ static unsigned give_up(struct life *life, int status)
  * decides nothing.
  */
 
-/* Note the @len bytes that answer @try, or break off if they cannot be read. */
+/* Note that @try failed. */
+static void note_error(struct fetch *fetch, struct try *try, int status)
+{
+	fetch->heard = try;
+	life_event(&fetch->life, LIFE_ERROR, status);
+}
+
+/* Note the @len bytes that answer @try, or that they cannot be read. */
 static void note_message(struct fetch *fetch, struct try *try, const uint8_t *bytes, size_t len)
 {
 	message_done(&fetch->message);
@@ -234,23 +251,21 @@ static void on_datagram(struct loop_udp *udp, const uint8_t *bytes, long len)
 {
 	struct try *try = list_owner(udp, struct try, udp);
 	struct fetch *fetch = try->fetch;
-	bool latest = try == &fetch->tries[fetch->n_tries - 1];
 
-	if (len < 0) {
+	if (len < 0)
 		loop_udp_close(udp);
-		if (latest && fetch->life.state != STREAM)
-			life_event(&fetch->life, LIFE_ERROR, (int)len);
-		return;
-	}
 	if (fetch->life.state == STREAM)
 		return;
+	if (len < 0) {
+		note_error(fetch, try, (int)len);
+		return;
+	}
 	switch (message_compare(bytes, (size_t)len, try->query + 2, try->question_end)) {
 	case MESSAGE_OTHER:
 		return;
 	case MESSAGE_CASE:
 		try->server->one_case = true;
-		if (latest)
-			life_event(&fetch->life, LIFE_ERROR, -EREMOTEIO);
+		note_error(fetch, try, -EREMOTEIO);
 		return;
 	case MESSAGE_ANSWER:
 		note_message(fetch, try, bytes, (size_t)len);
