@@ -123,7 +123,9 @@ int vet_chain(const struct message *message, const struct name *name, uint16_t t
 	if (r < 0)
 		return r;
 
-	take_addresses(&walk, type);
+	/* Whoever says that the name does not exist says nothing of its addresses. */
+	if (message->rcode != WIRE_NXDOMAIN)
+		take_addresses(&walk, type);
 	if (walk.n_addresses == 0) {
 		shorten_ttl(&walk, message->has_soa ? message->negative_ttl_s : NEGATIVE_TTL_S);
 		shorten_ttl(&walk, NEGATIVE_TTL_MAX_S);
