@@ -408,6 +408,9 @@ static int grant_part(struct lease_table *table, struct lease_ask *ask, const st
 	if (r < 0)
 		return r;
 	renew_lease(table, lease, part->wanted);
+	/* The grant may have ended since it was judged; the element may stand for another lease. */
+	if (lease->until_ms <= loop_now_ms(table->loop))
+		return -ETIME;
 	r = hold_element(table, element, lease->until_ms, ask);
 	if (r < 0 && r != -EINPROGRESS)
 		return r;

@@ -115,6 +115,22 @@ static void grant_that_expires_cuts_the_lease(void **state)
 	assert_null(world_find(w, NULL, "192.0.2.1"));
 }
 
+/* The element stands, but not for this grant. */
+static void grant_that_expired_gets_no_other_ones_lease(void **state)
+{
+	struct world *w = *state;
+	const struct policy_port port = { 443, 443, IPPROTO_TCP };
+	const struct policy_grant ended = {
+		.label = "ended", .ports = &port, .n_ports = 1, .expires_s = loop_wall_s(w->loop)
+	};
+
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
+	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60, .grant = &ended }),
+			 -ETIME);
+	scripted_pass(w->loop, 1);
+	assert_int_equal(lease_table_status(w->table).n_leases, 1);
+}
+
 static void ttl_is_no_longer_than_the_grants(void **state)
 {
 	const struct policy_grant a = { .expires_s = 1100 }, b = { .expires_s = 1050 },
@@ -490,6 +506,7 @@ int main(void)
 		WITH_WORLD(lease_always_outlives_the_ttl),
 		WITH_WORLD(second_name_does_not_shorten_the_first),
 		WITH_WORLD(grant_that_expires_cuts_the_lease),
+		WITH_WORLD(grant_that_expired_gets_no_other_ones_lease),
 		cmocka_unit_test(ttl_is_no_longer_than_the_grants),
 		WITH_WORLD(everything_ends_in_its_time),
 		WITH_WORLD(short_lease_after_a_long_one_ends_in_time),
