@@ -88,7 +88,6 @@ void commit_run(struct loop_errand *errand)
 	unsigned n = commit->n_writes;
 	int r = 0;
 
-	commit->loaded = false;
 	commit->err.text[0] = '\0';
 	if (commit->load)
 		r = load_ruleset(commit);

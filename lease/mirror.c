@@ -296,6 +296,7 @@ static void start_commit(struct mirror *m)
 	commit->netlink = m->netlink;
 	commit->ruleset = m->ruleset;
 	commit->load = m->load;
+	commit->loaded = false; /* also if the thread is ended before it gets to this one */
 	commit->errand = (struct loop_errand){ .run = commit_run, .done = on_committed };
 	m->commit_epoch = m->epoch;
 	r = ensure_thread(m);

@@ -199,6 +199,23 @@ static void touched_ruleset_is_loaded_again(void **state)
 	assert_true(lease_table_status(w->table).up);
 }
 
+/* What the batch before had opened is not the dropped one's to close; see close() in the world. */
+static void batch_that_is_dropped_at_the_end_closes_nothing(void **state)
+{
+	struct world *w = *state;
+	static struct world_ask ask; /* until the table is freed */
+
+	w->touched = NETLINK_TOUCHED_RULESET;
+	lease_table_poll(w->table);
+	world_settle(w);
+	assert_int_equal(w->n_loads, 2);
+	ask = (struct world_ask){ .n_done = 0 };
+	world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 });
+	scripted_turn(w->loop);
+	assert_non_null(w->errand);
+	w->drops = true;
+}
+
 /* The acknowledgement is older than what somebody did: it says nothing any more. */
 static void change_during_a_commit_voids_its_acknowledgement(void **state)
 {
@@ -384,6 +401,7 @@ int main(void)
 		WITH_WORLD(what_others_delete_is_restored),
 		WITH_WORLD(restored_element_keeps_its_longest_lease),
 		WITH_WORLD(touched_ruleset_is_loaded_again),
+		WITH_WORLD(batch_that_is_dropped_at_the_end_closes_nothing),
 		WITH_WORLD(change_during_a_commit_voids_its_acknowledgement),
 		WITH_WORLD(change_during_the_recovery_is_not_hidden),
 		WITH_WORLD(two_writers_do_not_chase_each_other),

@@ -52,6 +52,7 @@ struct world {
 	/* The thread. */
 	struct loop_errand *errand; /* given, and not yet done */
 	bool ran;
+	bool drops; /* it ends before it gets to that errand */
 
 	/* What was reported. */
 	unsigned n_reports;
