@@ -315,8 +315,10 @@ static void match_above(const struct hosts *hosts, const struct hosts_slot *slot
 		match->n_wild = wild->n;
 		match->wild_labels = labels;
 	}
-	if (slot->deny_wild != 0)
+	if (slot->deny_wild != 0) {
 		match->denied_by = slot->deny_wild;
+		match->denied_below = true;
+	}
 	if (slot->flags & DOH_BELOW)
 		match->doh = match->doh_below = true;
 }
@@ -334,6 +336,8 @@ static void match_exactly(const struct hosts *hosts, const struct hosts_slot *sl
 	}
 	if (slot->deny_exact != 0)
 		match->denied_by = slot->deny_exact;
+	if (slot->deny_wild != 0)
+		match->denied_below = true;
 	if (slot->flags & DOH_EXACT)
 		match->doh = true;
 	if (slot->flags & DOH_BELOW)

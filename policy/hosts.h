@@ -38,6 +38,7 @@ struct hosts_match {
 	unsigned n_exact, n_wild;
 	unsigned wild_labels;        /* of that wildcard, without its `*` */
 	unsigned denied_by;          /* number of a [deny] section, from 1; 0: none */
+	bool denied_below;           /* one lists all below the name */
 	enum policy_special special; /* of the longest special-use zone that holds the name */
 	unsigned special_labels;
 	bool special_yields; /* to a host that a grant lists inside */

@@ -119,12 +119,30 @@ static struct policy_verdict judge_grants(const struct policy *policy,
 		    policy->place);
 }
 
-/* Whether a denial must be NODATA: NXDOMAIN speaks for all that lies below (RFC 8020). */
-static bool name_exists(const struct hosts_match *match, const struct policy_verdict *verdict)
+/* Whether the wildcard that holds the name allows what lies below it, be the name itself denied. */
+static bool wildcard_reaches_below(const struct hosts_match *match, int64_t now_s)
+{
+	bool into_zone = match->special_yields && match->wild_labels >= match->special_labels;
+
+	if (match->denied_below || (match->special != POLICY_SPECIAL_NONE && !into_zone))
+		return false;
+	for (unsigned i = 0; i < match->n_wild; i++)
+		if (now_s < match->wild[i]->expires_s &&
+		    (!match->doh_below || match->wild[i]->allow_doh))
+			return true;
+	return false;
+}
+
+/* Whether a denial must be NODATA: NXDOMAIN speaks for all that lies below (RFC 8020, 2). */
+static bool name_exists(const struct hosts_match *match, const struct policy_verdict *verdict,
+			int64_t now_s)
 {
 	/* In a zone that yields to no grant, what a grant lists below is not allowed either. */
 	if (verdict->special == POLICY_SPECIAL_NXDOMAIN && !match->special_yields)
 		return false;
+	/* Who denies a name by a [deny] of its own wants it gone, and may have what is below go. */
+	if (verdict->reason != POLICY_REASON_DENIED && wildcard_reaches_below(match, now_s))
+		return true;
 	return match->allowed_below || match->special_below ||
 	       verdict->reason == POLICY_REASON_GRANTED || verdict->reason == POLICY_REASON_TYPE ||
 	       verdict->special == POLICY_SPECIAL_EMPTY ||
@@ -147,7 +165,7 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 		if (match.doh && verdict.n_grants == 0)
 			verdict = deny(POLICY_REASON_DOH, built_in);
 	}
-	verdict.exists = name_exists(&match, &verdict);
+	verdict.exists = name_exists(&match, &verdict, ask->now_s);
 	return verdict;
 }
 

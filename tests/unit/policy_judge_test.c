@@ -276,29 +276,32 @@ static void private_zones_yield_to_hosts_inside(void **state)
 
 static void doh_names_need_their_own_word(void **state)
 {
-	static const char *const names[] = {
-		"dns.google",
-		"cloudflare-dns.com",
-		"mozilla.cloudflare-dns.com",
-		"one.one.one.one",
-		"dns.quad9.net",
-		"doh.opendns.com",
-		"use-application-dns.net",
-		"mask.icloud.com",
-		"mask-h2.icloud.com",
-		"abc123.dns.nextdns.io",
-		"x.dns.controld.com",
-		"dns.adguard-dns.com",
-		"DNS.Google",
-		"doh.dns.apple.com",
-		"doh.cleanbrowsing.org",
+	static const struct {
+		const char *name;
+		bool exists; /* since `*` allows what lies below it */
+	} names[] = {
+		{ "dns.google", true },
+		{ "cloudflare-dns.com", false },
+		{ "mozilla.cloudflare-dns.com", false },
+		{ "one.one.one.one", true },
+		{ "dns.quad9.net", true },
+		{ "doh.opendns.com", true },
+		{ "use-application-dns.net", false },
+		{ "mask.icloud.com", false },
+		{ "mask-h2.icloud.com", false },
+		{ "abc123.dns.nextdns.io", false },
+		{ "x.dns.controld.com", false },
+		{ "dns.adguard-dns.com", false },
+		{ "DNS.Google", true },
+		{ "doh.dns.apple.com", false },
+		{ "doh.cleanbrowsing.org", true },
 	};
 	struct policy *policy =
 		load("[allow all]\nowner = o\nreason = r\nhost = * dns.google\nwide = yes\n");
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		expect(policy, names[i], A, DOH, false);
+		expect(policy, names[i].name, A, DOH, names[i].exists);
 	expect(policy, "google", A, GRANTED, true);
 	expect(policy, "x.dns.google", A, GRANTED, true); /* that one name is on the list */
 	expect(policy, "dns.google.example", A, GRANTED, true);
@@ -318,6 +321,30 @@ static void doh_names_need_their_own_word(void **state)
 
 	policy = load("");
 	expect(policy, "dns.google", A, DOH, false);
+	policy_unref(policy);
+}
+
+/* An NXDOMAIN would take with it what a wildcard allows below a name that is not allowed itself. */
+static void name_that_a_wildcard_reaches_past_exists(void **state)
+{
+	struct policy *policy =
+		load("[allow w]\nowner = o\nreason = r\nhost = *.w.example\n"
+		     "[allow e]\nowner = o\nreason = r\nhost = ended.w.example ended.all.example\n"
+		     "expires = 2020-01-01\n"
+		     "[allow all]\nowner = o\nreason = r\nhost = *.all.example\n"
+		     "[allow old]\nowner = o\nreason = r\nhost = *.old.example\n"
+		     "expires = 2020-01-01\n"
+		     "[deny d]\nhost = bad.w.example *.ended.all.example\n");
+
+	(void)state;
+	expect(policy, "x.ended.w.example", A, GRANTED, true);
+	expect(policy, "ended.w.example", A, EXPIRED, true);
+	/* Nothing is allowed below these. */
+	expect(policy, "x.ended.all.example", A, DENIED, false);
+	expect(policy, "ended.all.example", A, EXPIRED, false);
+	expect(policy, "x.old.example", A, EXPIRED, false);
+	/* A [deny] of the name itself is an NXDOMAIN all the same. */
+	expect(policy, "bad.w.example", A, DENIED, false);
 	policy_unref(policy);
 }
 
@@ -476,6 +503,7 @@ int main(void)
 		cmocka_unit_test(special_names_are_answered_here),
 		cmocka_unit_test(private_zones_yield_to_hosts_inside),
 		cmocka_unit_test(doh_names_need_their_own_word),
+		cmocka_unit_test(name_that_a_wildcard_reaches_past_exists),
 		cmocka_unit_test(targets_of_a_chain_are_held_against_the_list),
 		cmocka_unit_test(special_addresses_need_leave),
 		cmocka_unit_test(literals_are_reached_without_a_name),

@@ -206,6 +206,17 @@ static struct expected oracle_grants(const struct model *m, const char *name, un
 	return e;
 }
 
+static struct expected oracle(const struct model *m, const char *name, uint16_t type);
+
+/* Whether a name below @name that nobody lists is allowed: NXDOMAIN would speak for it, too. */
+static bool oracle_any_below(const struct model *m, const char *name)
+{
+	char below[128];
+
+	snprintf(below, sizeof(below), "unlisted%s%s", *name ? "." : "", name);
+	return oracle(m, below, A).allowing != 0 || oracle(m, below, AAAA).allowing != 0;
+}
+
 static struct expected oracle(const struct model *m, const char *name, uint16_t type)
 {
 	unsigned best = best_weight(m, name, false);
@@ -228,6 +239,8 @@ static struct expected oracle(const struct model *m, const char *name, uint16_t 
 	else if (allowed_below(m, name))
 		e.reason = POLICY_REASON_NAME_ABOVE;
 	e.exists = below || e.reason == POLICY_REASON_GRANTED || e.reason == POLICY_REASON_TYPE;
+	if (!e.exists && e.reason != POLICY_REASON_DENIED && strncmp(name, "unlisted", 8) != 0)
+		e.exists = oracle_any_below(m, name);
 	return e;
 }
 
