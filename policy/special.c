@@ -89,7 +89,7 @@ int special_add_all(struct hosts *hosts)
 			return r;
 	}
 	if (add_range(hosts, 16, 31, 172) < 0 || /* RFC 6303, 4.1 */
-	    add_range(hosts, 64, 127, 100) < 0)  /* RFC 7793, 4.1 */
+	    add_range(hosts, 64, 127, 100) < 0)  /* RFC 7793, 2.1 */
 		return -ENOMEM;
 	return 0;
 }

@@ -44,8 +44,8 @@ enum message_match {
  * Compare the @len bytes at @bytes with the query that was sent: @query, whose question ends at
  * byte @question_end.
  *
- * It is the answer if the id, the opcode and the question are the same to the bit, the letters'
- * case of the name among them (RFC 5452, 9.1). The socket has seen to the address and port.
+ * It is the answer if the id, the opcode and the question are the same to the bit (RFC 5452, 9.1),
+ * the letters' case of the name among them. The socket has seen to the address and port.
  */
 enum message_match message_compare(const uint8_t *bytes, size_t len, const uint8_t *query,
 				   size_t question_end);

@@ -20,7 +20,7 @@ struct question {
 	uint8_t echo[NAME_WIRE_MAX + 4];
 	uint16_t echo_len; /* 0: there is no question to echo */
 
-	bool edns;         /* an OPT record came, and so one goes back (RFC 6891, 7) */
+	bool edns;         /* an OPT record came, and so one goes back (RFC 6891, 6.1.1) */
 	bool dnssec_ok;    /* its DO bit, echoed (RFC 3225, 3) */
 	uint16_t udp_size; /* the largest datagram that the client takes */
 };

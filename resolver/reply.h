@@ -18,7 +18,8 @@ struct reply {
 	uint32_t ttl_s; /* the smallest of all its records, or of the negative answer */
 	uint16_t n_links, n_addresses;
 	uint16_t links_len; /* bytes of all the links' targets */
-	uint8_t rcode;      /* NOERROR or NXDOMAIN: that of the last name (RFC 6604, 3) */
+	/* NOERROR or NXDOMAIN: that of the last name (RFC 6604, 3); SERVFAIL: nobody could say. */
+	uint8_t rcode;
 	struct address addresses[];
 };
 

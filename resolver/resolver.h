@@ -17,7 +17,8 @@
  * listen.c takes messages from clients, query.c is the life of one, and on
  * its way: question.c reads it, policy_judge_name() decides, cache.c and
  * upstream.c know the answer, vet.c rebuilds it, the lease table opens the
- * network, answer.c writes. message.c is the border to ldns.
+ * network, answer.c writes. What an upstream sends is read by message.c, by
+ * hand, as what a client sends.
  *
  * It refuses to pass anything on: questions to an upstream and answers to a
  * client are made anew, and nothing goes upstream for a name that the policy
@@ -29,7 +30,8 @@ struct resolver;
  * Start to serve what [resolver] of @policy says, on @loop, with leases from @leases and records
  * to @audit, which must outlive it.
  *
- * Fails  -errno and @err: an address cannot be listened on, or there is no upstream.
+ * Fails  -errno and @err: an address cannot be listened on, or an upstream is this resolver. That
+ *        there is no upstream now is no failure: names that are pinned are answered all the same.
  * Owns   a reference to @policy; the caller calls resolver_stop().
  */
 int resolver_start(struct loop *loop, struct policy *policy, struct lease_table *leases,

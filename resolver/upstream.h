@@ -12,9 +12,9 @@
 
 /*
  * Asking upstream servers. A question is asked once however many wait for
- * it; each try has a socket, a port, an id and a pattern of upper and lower
- * case of its own (RFC 5452), and carries nothing of what a client sent but
- * the name and the type.
+ * it; each try has a socket, a port and an id of its own (RFC 5452, 9.2) and a
+ * pattern of upper and lower case ("0x20"), and carries nothing of what a
+ * client sent but the name and the type.
  */
 struct upstreams;
 
