@@ -285,6 +285,27 @@ bool endpoint_equal(const struct endpoint *a, const struct endpoint *b)
 	return a->port == b->port && address_equal(&a->address, &b->address);
 }
 
+bool address_is_unspecified(const struct address *address)
+{
+	return address_equal(address, &(struct address){ .family = address->family });
+}
+
+bool address_is_loopback(const struct address *address)
+{
+	const char *special = address_special(address);
+
+	return special != NULL && strcmp(special, "loopback") == 0;
+}
+
+bool endpoint_reaches(const struct endpoint *to, const struct endpoint *listen)
+{
+	if (endpoint_equal(to, listen))
+		return true;
+	return to->port == listen->port && to->address.family == listen->address.family &&
+	       address_is_unspecified(&listen->address) &&
+	       (address_is_loopback(&to->address) || address_is_unspecified(&to->address));
+}
+
 socklen_t endpoint_to_sockaddr(const struct endpoint *endpoint,
 			       struct sockaddr_storage *ret_sockaddr)
 {

@@ -97,6 +97,19 @@ void endpoint_print(const struct endpoint *endpoint, char text[ENDPOINT_TEXT_SIZ
 /* True if @a and @b are the same address and port. */
 bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 
+/*
+ * True if who listens on @listen gets what is sent to @to on the same host: it is the same
+ * endpoint, or @listen is the unspecified address (any of the host's) and @to is that or loopback.
+ * Which other addresses the host has is not known here.
+ */
+bool endpoint_reaches(const struct endpoint *to, const struct endpoint *listen);
+
+/* True if @address is this host to itself: in 127.0.0.0/8, or ::1. */
+bool address_is_loopback(const struct address *address);
+
+/* True if @address is 0.0.0.0 or ::. */
+bool address_is_unspecified(const struct address *address);
+
 /* Put @endpoint into @ret_sockaddr; give its length. */
 socklen_t endpoint_to_sockaddr(const struct endpoint *endpoint,
 			       struct sockaddr_storage *ret_sockaddr);

@@ -110,19 +110,12 @@ static int put_refreshed(struct netlink *netlink, struct transaction *t,
 	return transaction_put_element(t, NFT_MSG_NEWSETELEM, element, NLM_F_CREATE);
 }
 
-static bool is_loopback(const struct address *address)
-{
-	const char *special = address_special(address);
-
-	return special != NULL && strcmp(special, "loopback") == 0;
-}
-
 /* The link of @agent, looked up once for elements that follow each other; NULL: it has none. */
 static const struct neighbour *find_neighbour(struct netlink *netlink, const struct address *agent)
 {
 	if (!address_equal(&netlink->sought, agent)) {
 		netlink->sought = *agent;
-		netlink->found = !is_loopback(agent) &&
+		netlink->found = !address_is_loopback(agent) &&
 				 neighbour_find(netlink->route, agent, &netlink->neighbour);
 	}
 	return netlink->found ? &netlink->neighbour : NULL;

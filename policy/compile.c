@@ -228,19 +228,6 @@ static void add_all_literals(struct load *load, struct policy *policy)
 	policy->n_literals = join_literals(load, literals, n, grants);
 }
 
-/* True if a query to @upstream would come back to @listen. */
-static bool is_ourselves(const struct endpoint *listen, const struct endpoint *upstream)
-{
-	static const struct address any4 = { .family = 4 }, any6 = { .family = 6 };
-	const char *special = address_special(&upstream->address);
-
-	if (endpoint_equal(listen, upstream))
-		return true;
-	return listen->port == upstream->port && special != NULL &&
-	       strcmp(special, "loopback") == 0 &&
-	       (address_equal(&listen->address, &any4) || address_equal(&listen->address, &any6));
-}
-
 static void set_resolver(struct load *load, const struct draft_resolver *d, struct policy *policy)
 {
 	const struct endpoint *listen = d->listen.items, *upstreams = d->upstreams.items;
@@ -264,7 +251,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 			   "`ttl_min` is longer than `ttl_max`");
 	for (unsigned i = 0; i < d->upstreams.n; i++)
 		for (unsigned j = 0; j < d->listen.n; j++)
-			if (is_ourselves(&listen[j], &upstreams[i]))
+			if (endpoint_reaches(&upstreams[i], &listen[j]))
 				load_fault(load, schema_place(&d->draft, "upstream"),
 					   "an upstream is an endpoint of `listen`: the resolver "
 					   "would ask itself");

@@ -15,6 +15,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -443,21 +445,67 @@ void upstream_forget(struct upstream_wait *wait)
 	list_drop(&wait->node);
 }
 
-static int refuse_ourselves(const struct upstreams *up, const struct policy_resolver *settings,
-			    struct err *err)
+/* True if @address is one of this host's, on any of its links. */
+static bool is_own_address(const struct address *address)
+{
+	struct ifaddrs *all;
+	bool found = false;
+
+	if (getifaddrs(&all) < 0)
+		return false;
+	for (const struct ifaddrs *at = all; at != NULL && !found; at = at->ifa_next) {
+		int family = at->ifa_addr != NULL ? at->ifa_addr->sa_family : AF_UNSPEC;
+		struct sockaddr_storage own = { .ss_family = AF_UNSPEC };
+
+		if (family == AF_INET)
+			memcpy(&own, at->ifa_addr, sizeof(struct sockaddr_in));
+		else if (family == AF_INET6)
+			memcpy(&own, at->ifa_addr, sizeof(struct sockaddr_in6));
+
+		const struct endpoint endpoint = endpoint_from_sockaddr(&own);
+
+		found = address_equal(address, &endpoint.address);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
+/*
+ * True if what is sent to @server would come back to us: a query would wait for itself. The policy
+ * has been held against itself already, but knows neither resolv.conf nor the host's addresses.
+ */
+static bool is_ourselves(const struct policy_resolver *settings, const struct endpoint *server)
+{
+	for (unsigned i = 0; i < settings->n_listen; i++) {
+		const struct endpoint *listen = &settings->listen[i];
+
+		if (endpoint_reaches(server, listen))
+			return true;
+		if (server->port == listen->port &&
+		    server->address.family == listen->address.family &&
+		    address_is_unspecified(&listen->address) && is_own_address(&server->address))
+			return true;
+	}
+	return false;
+}
+
+static int take_configured(struct upstreams *up, const struct policy_resolver *settings,
+			   struct err *err)
 {
 	char text[ENDPOINT_TEXT_SIZE];
 
-	for (unsigned i = 0; i < up->n_servers; i++)
-		for (unsigned k = 0; k < settings->n_listen; k++) {
-			if (!endpoint_equal(&up->servers[i].endpoint, &settings->listen[k]))
-				continue;
-			endpoint_print(&settings->listen[k], text);
+	for (unsigned i = 0; i < settings->n_upstreams && i < RESOLVCONF_MAX; i++) {
+		const struct endpoint *server = &settings->upstreams[i];
+
+		if (is_ourselves(settings, server)) {
+			endpoint_print(server, text);
 			return err_set(err, -EINVAL,
 				       "[resolver] upstream %s is where this resolver listens; "
 				       "name the server that it should ask",
 				       text);
 		}
+		up->servers[up->n_servers++].endpoint = *server;
+	}
 	return 0;
 }
 
@@ -467,14 +515,9 @@ static void take_resolvconf(struct upstreams *up, const struct policy_resolver *
 	struct endpoint found[RESOLVCONF_MAX];
 	unsigned n = resolvconf_read("/etc/resolv.conf", found);
 
-	for (unsigned i = 0; i < n; i++) {
-		bool ours = false;
-
-		for (unsigned k = 0; k < settings->n_listen; k++)
-			ours |= endpoint_equal(&found[i], &settings->listen[k]);
-		if (!ours)
+	for (unsigned i = 0; i < n; i++)
+		if (!is_ourselves(settings, &found[i]))
 			up->servers[up->n_servers++].endpoint = found[i];
-	}
 }
 
 int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *cache,
@@ -494,13 +537,11 @@ int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *
 	up->seed = hash_seed();
 	for (unsigned i = 0; i < N_BUCKETS; i++)
 		list_init(&up->fetches[i]);
-	for (unsigned i = 0; i < settings->n_upstreams && i < RESOLVCONF_MAX; i++)
-		up->servers[up->n_servers++].endpoint = settings->upstreams[i];
-	if (settings->upstream_auto)
-		take_resolvconf(up, settings);
-	r = refuse_ourselves(up, settings, err);
+	r = take_configured(up, settings, err);
 	if (r < 0)
 		return r;
+	if (settings->upstream_auto)
+		take_resolvconf(up, settings);
 	*ret_upstreams = steal_ptr(up);
 	return 0;
 }

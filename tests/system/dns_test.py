@@ -14,7 +14,7 @@ import dns.rrset
 import pytest
 
 from conftest import ORIGIN, ORIGIN6
-from servers import Upstream
+from servers import PROGRAM, Upstream
 from wire import (Client, Header, addresses, ede, name, opt_record, query, rcode, read_message,
                   soa_ttl, wait_until)
 
@@ -609,3 +609,13 @@ def test_descriptors_do_not_grow(serve):
         serve.ask(f'g{i}.wild.example.com')
         serve.ask('bad.example.com', tcp=True)
     wait_until(lambda: serve.open_files() <= before + 1, 'descriptors to be closed')
+
+
+@pytest.mark.parametrize('own', ['127.0.0.9:53', f'{ORIGIN}:53', f'[{ORIGIN6}]:53'])
+def test_the_resolver_is_not_its_own_upstream(host, tmp_path, own):
+    """Who listens on all addresses has them all; nothing that is sent to one of them may wait."""
+    policy = tmp_path / 'policy.ini'
+    policy.write_text('[resolver]\nlisten = 0.0.0.0:53 [::]:53\n'
+                      f'upstream = {own}\n[nftables]\nmanage = no\n', encoding='utf-8')
+    done = host.run(PROGRAM, 'serve', '-p', str(policy), check=False, timeout=10)
+    assert done.returncode != 0 and 'upstream' in done.stderr + done.stdout

@@ -285,6 +285,36 @@ static void spellings_of_endpoints(void **state)
 	}
 }
 
+static void endpoints_that_reach_each_other(void **state)
+{
+	static const struct {
+		const char *to, *listen;
+		bool reaches;
+	} cases[] = {
+		{ "192.0.2.1:53", "192.0.2.1:53", true },
+		{ "192.0.2.1:54", "192.0.2.1:53", false },
+		{ "192.0.2.2:53", "192.0.2.1:53", false },
+		{ "127.0.0.1:53", "0.0.0.0:53", true },
+		{ "127.9.9.9:53", "0.0.0.0:53", true },
+		{ "0.0.0.0:53", "0.0.0.0:53", true },
+		{ "127.0.0.1:54", "0.0.0.0:53", false },
+		{ "127.0.0.1:53", "127.0.0.2:53", false },
+		{ "127.0.0.1:53", "[::]:53", false },
+		{ "[::1]:53", "[::]:53", true },
+		{ "[::1]:53", "0.0.0.0:53", false },
+		{ "192.0.2.1:53", "0.0.0.0:53", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct endpoint to, listen;
+
+		assert_int_equal(endpoint_parse(cases[i].to, 53, &to), 0);
+		assert_int_equal(endpoint_parse(cases[i].listen, 53, &listen), 0);
+		assert_int_equal(endpoint_reaches(&to, &listen), cases[i].reaches);
+	}
+}
+
 static void refused_endpoints(void **state)
 {
 	static const char *const bad[] = {
@@ -372,6 +402,7 @@ int main(void)
 		cmocka_unit_test(networks),
 		cmocka_unit_test(networks_contain),
 		cmocka_unit_test(spellings_of_endpoints),
+		cmocka_unit_test(endpoints_that_reach_each_other),
 		cmocka_unit_test(refused_endpoints),
 		cmocka_unit_test(socket_addresses),
 	};
