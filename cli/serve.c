@@ -161,6 +161,9 @@ static int serve_policy(struct policy *policy)
 		status = CLI_ERROR;
 	} else {
 		loop_run(serve.loop);
+		/* The records of queries that are cut short come before the last one. */
+		resolver_stop(serve.resolver);
+		serve.resolver = NULL;
 		if (note(&serve, "stop", "stopped by a signal") < 0)
 			status = CLI_ERROR;
 	}

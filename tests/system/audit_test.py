@@ -54,6 +54,14 @@ def test_each_decision_has_a_line(serve):
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+def test_the_record_of_the_stop_is_the_last(serve, upstream):
+    upstream.script = lambda wire, transport: upstream.NOTHING
+    assert serve.client.udp(query('ok.example.com'), wait=0.1) is None
+    serve.stop()
+    last_two = [(record['action'], record.get('reason')) for record in serve.log()[-2:]]
+    assert last_two == [('query', 'cancelled'), ('stop', None)]
+
+
 def test_names_forge_no_lines(serve, tmp_path):
     wait_until(lambda: os.path.exists(tmp_path / 'audit.log'), 'the log')
     time.sleep(0.3)
