@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include "base/limits.h"
 #include "base/own.h"
 #include "policy/policy.h"
 
@@ -233,32 +234,33 @@ static json_t *grant_to_json(const struct policy_grant *grant)
 	return object;
 }
 
-/* The pins of @grant that answer @type and that @verdict permits. */
-static json_t *pins_to_json(const struct policy *policy, const struct policy_verdict *verdict,
-			    const struct policy_grant *grant, uint16_t type)
+static bool allows_by(const struct policy_verdict *verdict, const struct policy_grant *grant)
 {
+	for (unsigned i = 0; i < verdict->n_grants; i++)
+		if ((verdict->allowing & UINT32_C(1) << i) && verdict->grants[i] == grant)
+			return true;
+	return false;
+}
+
+/* The pins that answer @type and that a grant of @verdict permits; or, with @only, that one. */
+static json_t *pins_to_json(const struct policy *policy, const struct policy_verdict *verdict,
+			    uint16_t type, const struct policy_grant *only)
+{
+	struct address pins[LIMIT_ANSWER_ADDRESSES];
+	unsigned n =
+		policy_verdict_pins(verdict, type == TYPE_A ? 4 : 6, pins, LIMIT_ANSWER_ADDRESSES);
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < grant->n_pins; i++) {
-		const struct address *pin = &grant->pins[i];
+	for (unsigned i = 0; i < n; i++) {
+		struct policy_verdict judged = policy_judge_address(policy, verdict, &pins[i]);
 		char text[ADDRESS_TEXT_SIZE];
 
-		if (pin->family != (type == TYPE_A ? 4 : 6) ||
-		    policy_judge_address(policy, verdict, pin).code != POLICY_ALLOW)
+		if (judged.code != POLICY_ALLOW || (only != NULL && !allows_by(&judged, only)))
 			continue;
-		address_print(pin, text);
+		address_print(&pins[i], text);
 		json_array_append_new(array, json_string(text));
 	}
 	return array;
-}
-
-/* The first grant that @verdict allows by and that pins addresses; NULL if an upstream is asked. */
-static const struct policy_grant *pinning_grant(const struct policy_verdict *verdict)
-{
-	for (unsigned i = 0; i < verdict->n_grants; i++)
-		if ((verdict->allowing & UINT32_C(1) << i) && verdict->grants[i]->n_pins > 0)
-			return verdict->grants[i];
-	return NULL;
 }
 
 /* What DNS answers to a denied question, in words. */
@@ -278,8 +280,8 @@ static json_t *dns_to_json(const struct policy *policy, const struct question *q
 
 	for (unsigned i = 0; i < q->n_types && !q->is_address; i++) {
 		const struct policy_verdict *verdict = &v->types[i];
-		const struct policy_grant *pinning = pinning_grant(verdict);
-		const char *answer = pinning != NULL                 ? "pinned addresses"
+		bool pinned = policy_verdict_is_pinned(verdict);
+		const char *answer = pinned                          ? "pinned addresses"
 				     : verdict->code == POLICY_ALLOW ? "asked from an upstream"
 								     : denial_words(verdict);
 		char type[16];
@@ -289,9 +291,9 @@ static json_t *dns_to_json(const struct policy *policy, const struct question *q
 		object = json_pack("{s:s, s:s, s:s, s:s}", "type", type, "verdict",
 				   verdict->code == POLICY_ALLOW ? "allow" : "deny", "reason",
 				   policy_reason_word(verdict->reason), "answer", answer);
-		if (pinning != NULL)
+		if (pinned)
 			json_object_set_new(object, "addresses",
-					    pins_to_json(policy, verdict, pinning, q->types[i]));
+					    pins_to_json(policy, verdict, q->types[i], NULL));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -322,7 +324,7 @@ static void add_elements(json_t *array, const struct question *q, const struct p
 static void add_opened(json_t *array, const struct policy *policy, const struct question *q,
 		       const struct policy_verdict *verdict, uint16_t type)
 {
-	const struct policy_grant *pinning = pinning_grant(verdict);
+	bool pinned = policy_verdict_is_pinned(verdict);
 
 	for (unsigned i = 0; i < verdict->n_grants; i++) {
 		const struct policy_grant *grant = verdict->grants[i];
@@ -336,11 +338,11 @@ static void add_opened(json_t *array, const struct policy *policy, const struct 
 			add_elements(array, q, grant, address);
 			continue;
 		}
-		if (pinning == NULL) {
+		if (!pinned) {
 			add_elements(array, q, grant, type == TYPE_A ? "IPV4" : "IPV6");
 			continue;
 		}
-		pins = pins_to_json(policy, verdict, pinning, type);
+		pins = pins_to_json(policy, verdict, type, grant);
 		for (size_t at = 0; at < json_array_size(pins); at++)
 			add_elements(array, q, grant, json_string_value(json_array_get(pins, at)));
 		json_decref(pins);

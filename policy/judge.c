@@ -36,10 +36,10 @@ static bool has_port(const struct policy_grant *grant, uint8_t protocol, uint16_
 	return false;
 }
 
-static bool has_pin(const struct policy_grant *grant, const struct address *address)
+static bool holds(const struct address *addresses, unsigned n, const struct address *address)
 {
-	for (unsigned i = 0; i < grant->n_pins; i++)
-		if (address_equal(&grant->pins[i], address))
+	for (unsigned i = 0; i < n; i++)
+		if (address_equal(&addresses[i], address))
 			return true;
 	return false;
 }
@@ -224,7 +224,8 @@ struct policy_verdict policy_judge_address(const struct policy *policy,
 	if (address_special(address) == NULL)
 		return verdict;
 	for (unsigned i = 0; i < asked->n_grants; i++)
-		if (!asked->grants[i]->allow_private && !has_pin(asked->grants[i], address))
+		if (!asked->grants[i]->allow_private &&
+		    !holds(asked->grants[i]->pins, asked->grants[i]->n_pins, address))
 			verdict.allowing &= ~(UINT32_C(1) << i);
 	if (verdict.allowing == 0) {
 		verdict.code = POLICY_DENY;
@@ -269,6 +270,31 @@ const struct policy_grant *policy_verdict_grant(const struct policy_verdict *ver
 		if (verdict->allowing & UINT32_C(1) << i)
 			return verdict->grants[i];
 	return NULL;
+}
+
+bool policy_verdict_is_pinned(const struct policy_verdict *verdict)
+{
+	for (unsigned i = 0; i < verdict->n_grants; i++)
+		if ((verdict->allowing & UINT32_C(1) << i) && verdict->grants[i]->n_pins > 0)
+			return true;
+	return false;
+}
+
+unsigned policy_verdict_pins(const struct policy_verdict *verdict, uint8_t family,
+			     struct address *ret_pins, unsigned size)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < verdict->n_grants; i++) {
+		const struct policy_grant *grant = verdict->grants[i];
+
+		if (!(verdict->allowing & UINT32_C(1) << i))
+			continue;
+		for (unsigned j = 0; j < grant->n_pins && n < size; j++)
+			if (grant->pins[j].family == family && !holds(ret_pins, n, &grant->pins[j]))
+				ret_pins[n++] = grant->pins[j];
+	}
+	return n;
 }
 
 static const struct {

@@ -258,6 +258,18 @@ struct policy_verdict policy_judge_connect(const struct policy *policy,
 /* The first of the grants that @verdict allows by; NULL for a denial. */
 const struct policy_grant *policy_verdict_grant(const struct policy_verdict *verdict);
 
+/* True if a grant that @verdict allows by pins addresses: the name is answered with pins alone. */
+bool policy_verdict_is_pinned(const struct policy_verdict *verdict);
+
+/*
+ * Put the addresses of @family (4 or 6) that the grants that @verdict allows by pin, each once,
+ * though several pin it (RFC 2181, 5), into @ret_pins, which has room for @size.
+ *
+ * Gives  how many there are. Each is still to be judged by policy_judge_address().
+ */
+unsigned policy_verdict_pins(const struct policy_verdict *verdict, uint8_t family,
+			     struct address *ret_pins, unsigned size);
+
 /* The word of @reason for logs, such as "not-listed". */
 const char *policy_reason_word(enum policy_reason reason);
 

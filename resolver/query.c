@@ -279,43 +279,15 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	return fail_busy(q);
 }
 
-static bool holds(const struct address *addresses, unsigned n, const struct address *address)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (address_equal(&addresses[i], address))
-			return true;
-	return false;
-}
-
-/*
- * A pinned name is answered here: its grants' addresses of the asked family, each once, though
- * several grants pin it (RFC 2181, 5).
- */
+/* A pinned name is answered here: its grants' addresses of the asked family. */
 static unsigned serve_pins(struct query *q)
 {
 	struct address pins[LIMIT_ANSWER_ADDRESSES];
 	uint8_t family = q->question.type == WIRE_A ? 4 : 6;
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < q->verdict.n_grants; i++) {
-		const struct policy_grant *grant = q->verdict.grants[i];
-
-		for (unsigned k = 0; k < grant->n_pins && n < LIMIT_ANSWER_ADDRESSES; k++)
-			if (q->verdict.allowing >> i & 1 && grant->pins[k].family == family &&
-			    !holds(pins, n, &grant->pins[k]))
-				pins[n++] = grant->pins[k];
-	}
+	unsigned n = policy_verdict_pins(&q->verdict, family, pins, LIMIT_ANSWER_ADDRESSES);
 	OWN(own_free) struct reply *reply = reply_new(WIRE_NOERROR, PIN_TTL_S, NULL, 0, pins, n);
 
-	return reply != NULL ? serve(q, reply, PIN_TTL_S) : fail_upstream(q, -ENOMEM);
-}
-
-static bool is_pinned(const struct policy_verdict *verdict)
-{
-	for (unsigned i = 0; i < verdict->n_grants; i++)
-		if (verdict->allowing >> i & 1 && verdict->grants[i]->n_pins > 0)
-			return true;
-	return false;
+	return reply != NULL ? serve(q, reply, PIN_TTL_S) : fail_busy(q);
 }
 
 /* The whole of a query that has been read. Gives the state to wait in, or DEAD: answered. */
@@ -337,7 +309,7 @@ static unsigned begin(struct query *q)
 		return deny(q, &q->verdict);
 	if (audit_ready(resolver->audit) < 0)
 		return fail(q, WIRE_EDE_OTHER, "audit", "the audit log cannot be written");
-	if (is_pinned(&q->verdict))
+	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
 	known = cache_find(resolver->cache, &question->name, question->type, loop_now_ms(loop),
 			   &left_s);

@@ -34,6 +34,17 @@ expires = 2099-01-01
 owner = o
 reason = r
 host = git.corp.internal
+[allow twice]
+owner = o
+reason = r
+host = twice.example
+address = 192.0.2.20
+[allow twice-more]
+owner = o
+reason = r
+host = twice.example
+address = 192.0.2.21
+port = 80
 [deny d]
 host = bad.githubassets.com
 P
@@ -93,6 +104,10 @@ says 1 client 'A: REFUSED' --client 10.0.0.1 github.com
 "$BAILIWICK" explain -p p.ini github.com | grep -q '^place     p.ini:3$'
 ok "explain names the file and the line"
 "$BAILIWICK" explain -p p.ini pinned.example | grep -q 'opens 127.0.0.1 . 192.0.2.10 . tcp . 443$'
+ok 'a pin opens its address'
+says 0 granted 'A: pinned addresses: 192.0.2.20, 192.0.2.21' twice.example
+[ "$("$BAILIWICK" explain -p p.ini twice.example | grep -o 'opens.*' | tr '\n' ,)" = \
+	'opens 127.0.0.1 . 192.0.2.20 . tcp . 443,opens 127.0.0.1 . 192.0.2.21 . tcp . 80,' ]
 ok "explain names the element of the set"
 ends_with 2 "$BAILIWICK" explain -p p.ini "$(printf 'a\033[2Jb.example')" && ! LC_ALL=C grep -q "$(printf '\033')" out && grep -q '\\x1b' out
 ok "a terminal gets no escape sequence from a name"
