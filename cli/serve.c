@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include "audit/audit.h"
 #include "base/err.h"
@@ -62,6 +63,22 @@ static void on_stop(struct loop_signal *signal)
 static void on_hangup(struct loop_signal *signal)
 {
 	audit_reopen(*(struct audit **)signal->arg);
+}
+
+/*
+ * Make the process one that a flood or a closed pipe does not end. Each try towards an upstream has
+ * a socket of its own, so the usual 1024 descriptors are few: take as many as we may have.
+ */
+static void harden_process(void)
+{
+	struct rlimit files;
+
+	signal(SIGPIPE, SIG_IGN); /* standard error may be read by a program that ends */
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		say(NULL, "the limit of open files could not be raised");
 }
 
 static int open_audit(struct serve *serve, struct err *err)
@@ -121,8 +138,10 @@ static int announce(struct serve *serve, struct err *err)
 /* Everything in the order in which it needs what came before: the log, the sets, the door. */
 static int start(struct serve *serve, struct err *err)
 {
-	int r = open_audit(serve, err);
+	int r;
 
+	harden_process();
+	r = open_audit(serve, err);
 	if (r < 0)
 		return r;
 	r = loop_new(&serve->loop);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is answered, and what the answers look like on the wire."""
 
+import pathlib
 import re
+import signal
 import socket
 import struct
 import threading
@@ -609,6 +611,17 @@ def test_descriptors_do_not_grow(serve):
         serve.ask(f'g{i}.wild.example.com')
         serve.ask('bad.example.com', tcp=True)
     wait_until(lambda: serve.open_files() <= before + 1, 'descriptors to be closed')
+
+
+def test_the_process_is_made_for_a_flood(serve):
+    """It has all the descriptors that it may have, and outlives who reads its standard error."""
+    proc = pathlib.Path(f'/proc/{serve.process.pid}')
+    limits = (proc / 'limits').read_text(encoding='ascii')
+    soft, hard = re.search(r'Max open files +(\S+) +(\S+)', limits).groups()
+    assert soft == hard
+    status = (proc / 'status').read_text(encoding='ascii')
+    ignored = int(re.search(r'SigIgn:\s*([0-9a-f]+)', status).group(1), 16)
+    assert ignored >> (signal.SIGPIPE - 1) & 1
 
 
 @pytest.mark.parametrize('own', ['127.0.0.9:53', f'{ORIGIN}:53', f'[{ORIGIN6}]:53'])
