@@ -37,12 +37,16 @@ enum {
 	QUERY_MAX = WIRE_HEADER + NAME_WIRE_MAX + 4 + 11, /* with its OPT record */
 	N_BUCKETS = 1024,
 	PREFER_MS = 30000, /* for how long a later server goes first */
+	SPARE_MS = 600000, /* for how long a server is spared what it did not understand */
 };
 
 struct server {
 	struct endpoint endpoint;
-	bool no_edns;  /* it answered FORMERR to a query with OPT */
-	bool one_case; /* it does not give the name back in the case that it was sent in */
+	/*
+	 * It answered FORMERR to a query with OPT, or did not give the name back in the case that
+	 * it was sent in. Not for ever: one forged answer must not take a defence away for good.
+	 */
+	uint64_t no_edns_until_ms, one_case_until_ms;
 };
 
 struct upstreams {
@@ -213,7 +217,7 @@ static unsigned take_message(struct life *life, int status)
 			return take_reply(fetch);
 		break;
 	case WIRE_FORMERR:
-		server->no_edns = true;
+		server->no_edns_until_ms = loop_now_ms(life->loop) + SPARE_MS;
 		break;
 	default:
 		break;
@@ -266,7 +270,7 @@ static void on_datagram(struct loop_udp *udp, const uint8_t *bytes, long len)
 	case MESSAGE_OTHER:
 		return;
 	case MESSAGE_CASE:
-		try->server->one_case = true;
+		try->server->one_case_until_ms = loop_now_ms(fetch->life.loop) + SPARE_MS;
 		note_error(fetch, try, -EREMOTEIO);
 		return;
 	case MESSAGE_ANSWER:
@@ -305,6 +309,8 @@ static void on_stream(struct loop_tcp *tcp, const uint8_t *bytes, long len)
 static void write_query(struct try *try, const struct name *name, uint16_t type)
 {
 	uint8_t random[2 + NAME_WIRE_MAX / 8 + 1];
+	uint64_t now_ms = loop_now_ms(try->fetch->upstreams->loop);
+	bool one_case = now_ms < try->server->one_case_until_ms;
 	uint8_t *at = try->query + 2;
 
 	arc4random_buf(random, sizeof(random));
@@ -315,14 +321,13 @@ static void write_query(struct try *try, const struct name *name, uint16_t type)
 		bool letter = name->wire[i] >= 'a' && name->wire[i] <= 'z';
 		bool raise = random[2 + i / 8] >> i % 8 & 1;
 
-		*at++ = letter && raise && !try->server->one_case
-				? (uint8_t)(name->wire[i] & ~0x20u)
-				: name->wire[i];
+		*at++ = letter && raise && !one_case ? (uint8_t)(name->wire[i] & ~0x20u)
+						     : name->wire[i];
 	}
 	memcpy(at, (const uint8_t[]){ (uint8_t)(type >> 8), (uint8_t)type, 0, WIRE_IN }, 4);
 	at += 4;
 	try->question_end = (uint16_t)(at - try->query - 2);
-	if (!try->server->no_edns) {
+	if (now_ms >= try->server->no_edns_until_ms) {
 		try->query[2 + WIRE_HEADER - 1] = 1;
 		memcpy(at,
 		       (const uint8_t[]){ 0, 0, WIRE_OPT, LIMIT_UDP_ANSWER_BYTES >> 8,

@@ -15,6 +15,7 @@
  *   silence WHO                  it has no answer yet
  *   upstream udp|tcp NAME TYPE [ENDPOINT]
  *                                this was sent upstream next, and is what is answered below
+ *   pattern yes|no               what was sent has upper-case letters in its name, or none
  *   upstream none                nothing else was sent upstream
  *   previous                     what was sent before that is what is answered below
  *   reply RCODE [tc] [FAULT]     it is answered; FAULT is one of wrong-id, wrong-case, wrong-name,
@@ -433,6 +434,15 @@ static void do_reply(struct script *s)
 	ldns_pkt_free(pkt);
 }
 
+static void do_pattern(struct script *s)
+{
+	bool want = strcmp(word_at(s, 1), "yes") == 0, got = false;
+
+	for (size_t i = WIRE_HEADER; s->current->bytes[i] != 0; i++)
+		got |= s->current->bytes[i] != name_lower(s->current->bytes[i]);
+	check(s, got == want, "what was sent has %s pattern", want ? "a" : "no");
+}
+
 static void do_previous(struct script *s)
 {
 	struct scripted_sent *current = s->current;
@@ -533,7 +543,7 @@ static const struct command {
 	{ "unreachable", do_unreachable }, { "reachable", do_reachable }, { "leases", do_leases },
 	{ "leased", do_leased },           { "audit", do_audit },         { "record", do_record },
 	{ "records", do_records },         { "pass", do_pass },           { "date", do_date },
-	{ "previous", do_previous },
+	{ "previous", do_previous },       { "pattern", do_pattern },
 };
 
 static void run_line(struct script *s)
