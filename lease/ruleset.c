@@ -77,13 +77,6 @@ static bool is_unspecified(const struct address *address)
 	return memcmp(address->bytes, zeros, sizeof(zeros)) == 0;
 }
 
-static bool is_loopback(const struct address *address)
-{
-	const char *special = address_special(address);
-
-	return special != NULL && strcmp(special, "loopback") == 0;
-}
-
 /* The door for @family: a wildcard address is better than one of the host's. */
 static struct dns_door find_door(const struct policy_resolver *resolver, uint8_t family)
 {
@@ -92,7 +85,7 @@ static struct dns_door find_door(const struct policy_resolver *resolver, uint8_t
 	for (unsigned i = 0; i < resolver->n_listen; i++) {
 		const struct endpoint *listen = &resolver->listen[i];
 
-		if (listen->address.family != family || is_loopback(&listen->address))
+		if (listen->address.family != family || address_is_loopback(&listen->address))
 			continue;
 		if (is_unspecified(&listen->address))
 			return (struct dns_door){ DOOR_REDIRECT, *listen };
