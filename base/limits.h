@@ -19,6 +19,8 @@ enum {
 
 	/* Clients. */
 	LIMIT_QUERIES_UNDER_WAY = 4096,     /* lives at once; more are answered SERVFAIL */
+	LIMIT_UPSTREAM_SOCKETS = 12288,     /* to upstream servers: three tries of each life */
+	LIMIT_DESCRIPTORS_KEPT = 64,        /* file descriptors that are for none of these */
 	LIMIT_TCP_CLIENTS = 512,            /* TCP connections at once */
 	LIMIT_TCP_CLIENTS_EACH = 128,       /* the same, from one address */
 	LIMIT_TCP_UNSENT_BYTES = 256 << 10, /* answers that a client does not read */

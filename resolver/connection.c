@@ -244,11 +244,12 @@ static const struct life_kind connection_kind = {
 	.free = connection_free,
 };
 
-void connections_init(struct connections *connections, struct resolver *resolver)
+void connections_init(struct connections *connections, struct resolver *resolver, unsigned max)
 {
 	assert(life_kind_complete(&connection_kind));
 	connections->resolver = resolver;
 	connections->n = 0;
+	connections->max = max;
 	list_init(&connections->all);
 }
 
@@ -290,7 +291,7 @@ static bool make_room(struct connections *connections, const struct address *pee
 	bool too_many_each = count_from(connections, peer) >= LIMIT_TCP_CLIENTS_EACH;
 	struct connection *idle;
 
-	if (!too_many_each && connections->n < LIMIT_TCP_CLIENTS)
+	if (!too_many_each && connections->n < connections->max)
 		return true;
 	idle = find_idle(connections, too_many_each ? peer : NULL);
 	if (idle == NULL)

@@ -10,11 +10,11 @@
 struct connections {
 	struct resolver *resolver;
 	struct list all; /* of struct connection, the oldest first */
-	unsigned n;
+	unsigned n, max;
 };
 
-/* Make @connections of @resolver, without any. */
-void connections_init(struct connections *connections, struct resolver *resolver);
+/* Make @connections of @resolver, without any, for at most @max at once. */
+void connections_init(struct connections *connections, struct resolver *resolver, unsigned max);
 
 /* End all of @connections. */
 void connections_done(struct connections *connections);

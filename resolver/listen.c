@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/own.h"
 #include "resolver/connection.h"
+#include "resolver/descriptors.h"
 #include "resolver/worker.h"
 
 enum {
@@ -376,7 +377,7 @@ static struct listeners *allocate(struct resolver *resolver, unsigned n)
 
 	if (listeners == NULL)
 		return NULL;
-	connections_init(&listeners->connections, resolver);
+	connections_init(&listeners->connections, resolver, descriptors_share(2 * n).clients);
 	listeners->doors = calloc(n, sizeof(struct door *));
 	listeners->gates = calloc(n, sizeof(listeners->gates[0]));
 	if (listeners->doors != NULL && listeners->gates != NULL)

@@ -24,6 +24,7 @@
 #include "base/life.h"
 #include "base/limits.h"
 #include "base/own.h"
+#include "resolver/descriptors.h"
 #include "resolver/message.h"
 #include "resolver/resolvconf.h"
 #include "resolver/vet.h"
@@ -59,6 +60,7 @@ struct upstreams {
 	uint32_t ttl_min_s, ttl_max_s;
 	struct list fetches[N_BUCKETS];
 	unsigned n_fetches;
+	unsigned n_sockets, max_sockets; /* of all fetches; a try keeps its own to the end */
 	uint64_t seed;
 };
 
@@ -84,6 +86,7 @@ struct fetch {
 	unsigned n_tries, first; /* how many, and which server they began with */
 	struct try *heard; /* the one that was heard of last: which @message answers, or failed */
 	struct message message;
+	unsigned n_sockets; /* that the tries and the stream have taken */
 	struct loop_tcp tcp;
 	uint8_t *stream; /* what came over TCP: LIMIT_MESSAGE_BYTES and the length */
 	size_t n_stream;
@@ -340,6 +343,18 @@ static void write_query(struct try *try, const struct name *name, uint16_t type)
 	try->query[1] = (uint8_t)try->len;
 }
 
+/* Take one of the sockets that all fetches share. Fails -EBUSY. */
+static int take_socket(struct fetch *fetch)
+{
+	struct upstreams *up = fetch->upstreams;
+
+	if (up->n_sockets >= up->max_sockets)
+		return -EBUSY;
+	up->n_sockets++;
+	fetch->n_sockets++;
+	return 0;
+}
+
 static int send_query(struct fetch *fetch, struct server *server)
 {
 	struct try *try = &fetch->tries[fetch->n_tries++];
@@ -348,14 +363,22 @@ static int send_query(struct fetch *fetch, struct server *server)
 	try->fetch = fetch;
 	try->server = server;
 	write_query(try, &fetch->name, fetch->type);
+	r = take_socket(fetch);
+	if (r < 0)
+		return r;
 	r = loop_udp_open(fetch->upstreams->loop, &try->udp, &server->endpoint, on_datagram);
 	return r < 0 ? r : loop_udp_send(&try->udp, try->query + 2, try->len);
 }
 
 static int open_stream(struct fetch *fetch, struct try *try)
 {
-	if (fetch->stream == NULL)
+	if (fetch->stream == NULL) {
+		int r = take_socket(fetch);
+
+		if (r < 0)
+			return r;
 		fetch->stream = malloc(2 + LIMIT_MESSAGE_BYTES);
+	}
 	if (fetch->stream == NULL)
 		return -ENOMEM;
 	fetch->n_stream = 0;
@@ -375,6 +398,7 @@ static void fetch_free(struct life *life)
 	free(fetch->stream);
 	list_drop(&fetch->node);
 	fetch->upstreams->n_fetches--;
+	fetch->upstreams->n_sockets -= fetch->n_sockets;
 	free(fetch);
 }
 
@@ -539,6 +563,7 @@ int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *
 	up->cache = cache;
 	up->ttl_min_s = settings->ttl_min_s;
 	up->ttl_max_s = settings->ttl_max_s;
+	up->max_sockets = descriptors_share(2 * settings->n_listen).upstreams;
 	up->seed = hash_seed();
 	for (unsigned i = 0; i < N_BUCKETS; i++)
 		list_init(&up->fetches[i]);

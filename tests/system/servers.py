@@ -26,8 +26,9 @@ SOA = 'ns.example.com. hostmaster.example.com. 1 3600 600 86400 60'
 class Serve:
     """`bailiwick serve` on a policy, from its readiness until stop()."""
 
-    def __init__(self, netns, policy, folder, address='127.0.0.1', wait=True):
-        self.netns, self.folder = netns, pathlib.Path(folder)
+    def __init__(self, netns, policy, folder, address='127.0.0.1', wait=True, within=()):
+        """`within` is a program, with its arguments, that starts the one behind it."""
+        self.netns, self.folder, self.within = netns, pathlib.Path(folder), within
         self.policy = self.folder / 'policy.ini'
         self.policy.write_text(policy, encoding='utf-8')
         self.client = Client(netns, address)
@@ -36,7 +37,7 @@ class Serve:
     def start(self, wait=True):
         self.stderr = self.folder / 'stderr'
         with open(self.stderr, 'ab') as out:
-            self.process = self.netns.start(PROGRAM, 'serve', '-p', str(self.policy),
+            self.process = self.netns.start(*self.within, PROGRAM, 'serve', '-p', str(self.policy),
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         if wait:
             wait_until(self.is_ready, 'serve to be ready', limit_s=10)
