@@ -122,7 +122,7 @@ static bool was_rotated(const struct store *store, struct chain_hasher *hasher,
 	enum tail_state state;
 
 	path_rotated(store, 1, path);
-	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	return fd >= 0 && tail_read(fd, hasher, &state, &link) == 0 && state == TAIL_RECORD &&
 	       link.seq == head->seq && strcmp(link.hash, head->hash) == 0;

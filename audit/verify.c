@@ -158,7 +158,7 @@ static void check_line(struct walk *walk, const struct audit_line *line)
 
 static int read_head(struct walk *walk, const char *path, struct err *err)
 {
-	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	OWN(own_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char text[CHAIN_HEAD_BYTES + 1], again[CHAIN_HEAD_BYTES + 1];
 	ssize_t n;
 

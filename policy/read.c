@@ -485,10 +485,14 @@ static bool visits_already(const struct visit *visit, const struct stat *st)
 	return false;
 }
 
-/* Read one file. Fails -errno, -ELOOP, -EFBIG. */
+/*
+ * Read one file. Fails -errno, -ELOOP, -EFBIG; -EINVAL if it is included and no regular file, which
+ * could be one that never ends, or a FIFO that nobody writes.
+ */
 static int visit_file(struct visits *v, struct visit *visit)
 {
-	OWN(own_close) int fd = open(visit->path, O_RDONLY | O_CLOEXEC);
+	int flags = visit->outer != NULL ? O_NONBLOCK : 0;
+	OWN(own_close) int fd = open(visit->path, O_RDONLY | O_CLOEXEC | flags);
 	OWN(own_free) char *text = NULL;
 	struct reader reader = { .load = v->load,
 				 .tail = &v->tail,
@@ -500,6 +504,8 @@ static int visit_file(struct visits *v, struct visit *visit)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	if (visit->outer != NULL && !S_ISREG(st.st_mode))
+		return -EINVAL;
 	if (visits_already(visit->outer, &st))
 		return -ELOOP;
 	visit->device = st.st_dev;
@@ -527,6 +533,9 @@ static void include_fault(struct load *load, const struct visit *visit, int r)
 	else if (r == -EFBIG)
 		load_fault(load, visit->place, "a file of more than %d MiB is included: `%s`",
 			   LIMIT_POLICY_BYTES >> 20, visit->word);
+	else if (r == -EINVAL)
+		load_fault(load, visit->place, "what is included is no regular file: `%s`",
+			   visit->word);
 	else
 		load_fault(load, visit->place, "an included file could not be read: %s: `%s`",
 			   strerror(-r), visit->word);

@@ -133,6 +133,14 @@ static void what_is_no_regular_file_is_refused(void **state)
 	assert_int_equal(mkdir(log->path, 0700), 0);
 	assert_int_equal(audit_open(&(struct audit_config){ .path = log->path }, &audit, &log->err),
 			 -EISDIR);
+	assert_int_equal(rmdir(log->path), 0);
+
+	/* A FIFO beside it, in place of a rotated file or of the head, keeps nobody waiting. */
+	make_log(log, 5);
+	assert_int_equal(unlink(log->path), 0);
+	assert_int_equal(mkfifo(path_with(log, ".1"), 0600), 0);
+	make_log(log, 5);
+	assert_int_equal(unlink(path_with(log, ".1")), 0);
 }
 
 /*

@@ -152,6 +152,25 @@ static void includes_are_followed(void **state)
 	unload(&l);
 }
 
+/* A FIFO that nobody writes would keep the reader for ever, a device could never end. */
+static void what_is_no_regular_file_is_not_included(void **state)
+{
+	struct folder *folder = *state;
+	char fifo[128];
+	struct loaded l;
+
+	snprintf(fifo, sizeof(fifo), "%s/a.ini", folder->path);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	write_file(folder, "main.ini", OWNER "include = a.ini\n  /dev/zero\n  .\n");
+	l = load_main(folder);
+	assert_int_equal(l.r, -EINVAL);
+	assert_true(has_fault(&l, false, 3, "no regular file"));
+	assert_true(has_fault(&l, false, 4, "no regular file"));
+	assert_true(has_fault(&l, false, 5, "no regular file"));
+	assert_int_equal(l.faults.n_errors, 3);
+	unload(&l);
+}
+
 static void files_that_cannot_be_read_are_an_error(void **state)
 {
 	static const char include[] = "[policy]\ninclude = x.ini\n";
@@ -235,6 +254,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(includes_are_followed, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(what_is_no_regular_file_is_not_included,
+						make_folder, remove_folder),
 		cmocka_unit_test(files_that_cannot_be_read_are_an_error),
 		cmocka_unit_test(the_examples_are_good_and_name_every_key),
 	};
