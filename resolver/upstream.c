@@ -178,6 +178,8 @@ static unsigned ask_next(struct life *life, int status)
 	struct fetch *fetch = fetch_of(life);
 	int r = try_next(fetch, status);
 
+	/* What failed is of no use, and thousands of these may wait with it. */
+	message_done(&fetch->message);
 	return r == 0 ? trying(fetch) : fail(fetch, r);
 }
 
