@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%D%/audit_test.py \
 	%D%/conftest.py \
 	%D%/dns_test.py \
+	%D%/escape_test.py \
 	%D%/flood_test.py \
 	%D%/gateway_test.py \
 	%D%/leak_test.py \
