@@ -5,6 +5,7 @@ looks for the mark on the origin's link. The topology is that of gateway_test.py
 """
 
 import itertools
+import signal
 import socket
 import struct
 import time
@@ -248,3 +249,93 @@ def test_a_server_that_was_killed_leaves_the_network_closed(net, serve, leased):
     assert serve.client.udp(query('ok.example.com'), wait=0.5) is None
     serve.start(wait=False)
     wait_until(serve.is_ready, 'serve to be ready', limit_s=10)
+
+
+def test_no_answer_to_who_was_not_asked(net, serve):
+    """Somebody outside begins: what the agent answers would be a way out."""
+    del serve
+    with net.agent.socket() as listener, net.origin.socket() as caller:
+        listener.bind((AGENT, 4800))
+        listener.listen()
+        caller.bind((UNLEASED, 0))
+        caller.settimeout(1)
+        with pytest.raises(OSError):
+            caller.connect((AGENT, 4800))
+    with net.agent.socket(kind=socket.SOCK_DGRAM) as agent, \
+            net.origin.socket(kind=socket.SOCK_DGRAM) as caller:
+        agent.bind((AGENT, 4700))
+        agent.settimeout(1)
+        caller.bind((UNLEASED, 22))
+        caller.settimeout(0.3)
+        caller.sendto(b'come out', (AGENT, 4700))
+        assert agent.recv(100) == b'come out', 'that this way is open is not ours to judge'
+        agent.sendto(b'here I am', (UNLEASED, 22))
+        with pytest.raises(TimeoutError):
+            caller.recv(100)
+    # An ICMP error about what came quotes, and so carries, what the agent likes.
+    with Link(net.origin) as origin, Link(net.agent, 'eth0', net.gateway, 'agent0') as agent, \
+            net.origin.socket(kind=socket.SOCK_DGRAM) as caller:
+        caller.bind((UNLEASED, 23))
+        caller.sendto(b'come out', (AGENT, 4701))
+        quoted = ip(UNLEASED, AGENT, 17, udp(UNLEASED, AGENT, 23, 4701, b'<quoted>'))
+        agent.send(ip(AGENT, UNLEASED, 1, icmp(AGENT, UNLEASED, 3, quoted)))
+        assert not origin.has(b'<quoted>', 0.3)
+
+
+def test_no_other_agents_source(gets_out, leased):
+    """What is leased to one is not open to another who takes its address."""
+    del leased
+    assert not gets_out(lambda mark: [ip(AGENT, ORIGIN, 17, udp(AGENT, ORIGIN, 4100, 9090, mark))],
+                        who='other')
+    for source in ('8.8.8.8', '10.7.2.2', '93.184.216.1'):
+        assert not gets_out(lambda mark: [ip(source, '93.184.216.77', 6, tcp(
+            source, '93.184.216.77', 4100, 9080, 2, mark))]), source
+
+
+def test_a_forged_source_is_not_heard(net, serve, gets_out):
+    """Else a record in the log would name another agent than the one that asked."""
+    del net
+    gets_out.links['other'].send(ip(AGENT, '10.7.2.1', 17, udp(
+        AGENT, '10.7.2.1', 4000, 53, query('forged.example.com'))))
+    assert serve.ask('bad.example.com') is not None
+    wait_until(lambda: any(record.get('name', '').startswith('bad.') for record in serve.log()),
+               'the record')
+    assert not any('forged' in record.get('name', '') for record in serve.log())
+
+
+@pytest.mark.parametrize('kind', [0, 2, 4])
+def test_no_routing_header(gets_out, leased, kind):
+    """Its next segment is a destination that nobody judged."""
+    del leased
+    routing = struct.pack('>BBBB4x', 17, 2, kind, 1) + socket.inet_pton(socket.AF_INET6, UNLEASED6)
+    assert not gets_out(lambda mark: [ip(AGENT6, ORIGIN6, 43, routing + udp(
+        AGENT6, ORIGIN6, 4000, 9090, mark))])
+
+
+def test_what_slipped_through_in_a_bad_moment_does_not_go_on(net, serve, leased):
+    """Another program deletes the table: until it is restored, the network stands open."""
+    del leased
+    good = net.agent.socket()
+    good.settimeout(1)
+    good.connect((ORIGIN, 9080))
+    # So that flows are tracked meanwhile, too, as they are where addresses are translated.
+    serve.nft('add table inet others; add chain inet others f { type filter hook forward '
+              'priority 0; }; add rule inet others f ct state new counter')
+    slipped = net.agent.socket()
+    slipped.settimeout(1)
+    serve.process.send_signal(signal.SIGSTOP)
+    serve.nft('delete table inet bailiwick')
+    slipped.connect((ORIGIN, 22))
+    slipped.sendall(b'out')
+    assert slipped.recv(3) == b'out'
+    serve.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: serve.nft('list', 'table', 'inet', 'bailiwick', check=False).returncode == 0,
+               'the table to be restored')
+    slipped.sendall(b'still')
+    with pytest.raises(OSError):
+        if slipped.recv(5) == b'':
+            raise ConnectionError
+    good.sendall(b'hello')
+    assert good.recv(5) == b'hello', 'what was let in goes on'
+    for sock in (good, slipped):
+        sock.close()
