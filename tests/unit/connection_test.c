@@ -104,7 +104,7 @@ static int set_up(void **state)
 	    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &large, sizeof(large)) < 0)
 		return -1;
 	bench.client = ends[1];
-	connections_init(&bench.connections, &bench.resolver);
+	connections_init(&bench.connections, &bench.resolver, LIMIT_TCP_CLIENTS);
 	connection_start(&bench.connections, ends[0], &peer);
 	loop_timer_start(bench.resolver.loop, &bench.alarm, TOO_LONG_MS, ring);
 	return loop_watch_start(bench.resolver.loop, &bench.watch, bench.client, LOOP_READ,
