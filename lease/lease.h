@@ -54,7 +54,8 @@
  * and rules is noticed, undone, and reported; what they do to ours while a
  * write is under way voids its acknowledgement. A ruleset that was changed is
  * loaded anew, and its sets are filled from the table; until then new
- * connections are refused.
+ * connections are refused. An element that they add stays until it times out:
+ * who may do that may also write rules.
  *
  * When the process ends its table stays: closed, but for leases that the
  * kernel ends in their time. The next start takes its place.
