@@ -8,8 +8,8 @@
  *   STREAM  its answer was cut: asked over TCP    take_message, ask_next
  *
  * Earlier tries are listened to until the end: a slow server's answer to the
- * first is as good as to the last; its failure ends nothing. A datagram that is not the answer is as if
- * it had not come (RFC 5452, 9.1).
+ * first is as good as to the last, and its failure ends nothing. A datagram
+ * that is not the answer is as if it had not come (RFC 5452, 9.1).
  */
 #include "resolver/upstream.h"
 
