@@ -15,8 +15,8 @@ struct key {
 };
 
 /*
- * The key of @write in @set. For NETLINK_FORM_ETHER, @neighbour is the agent's link, and its
- * address there. An agent whose family differs from the set's stands in it as an IPv4-mapped address, or
+ * The key of @write in @set. For NETLINK_FORM_ETHER, @neighbour is the agent's link, and its address
+ * there. An agent whose family differs from the set's stands in it as an IPv4-mapped address, or
  * as 0.0.0.0: that shows the lease and opens nothing.
  */
 struct key key_make(const struct netlink_set *set, const struct netlink_write *write,
