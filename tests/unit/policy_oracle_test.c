@@ -239,7 +239,8 @@ static struct expected oracle(const struct model *m, const char *name, uint16_t 
 	else if (allowed_below(m, name))
 		e.reason = POLICY_REASON_NAME_ABOVE;
 	e.exists = below || e.reason == POLICY_REASON_GRANTED || e.reason == POLICY_REASON_TYPE;
-	if (!e.exists && e.reason != POLICY_REASON_DENIED && strncmp(name, "unlisted", 8) != 0)
+	if (!e.exists && e.reason != POLICY_REASON_DENIED && e.reason != POLICY_REASON_DOH &&
+	    strncmp(name, "unlisted", 8) != 0)
 		e.exists = oracle_any_below(m, name);
 	return e;
 }
