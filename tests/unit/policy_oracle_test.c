@@ -206,18 +206,8 @@ static struct expected oracle_grants(const struct model *m, const char *name, un
 	return e;
 }
 
-static struct expected oracle(const struct model *m, const char *name, uint16_t type);
-
-/* Whether a name below @name that nobody lists is allowed: NXDOMAIN would speak for it, too. */
-static bool oracle_any_below(const struct model *m, const char *name)
-{
-	char below[128];
-
-	snprintf(below, sizeof(below), "unlisted%s%s", *name ? "." : "", name);
-	return oracle(m, below, A).allowing != 0 || oracle(m, below, AAAA).allowing != 0;
-}
-
-static struct expected oracle(const struct model *m, const char *name, uint16_t type)
+/* What the rules say of the name itself. */
+static struct expected oracle_itself(const struct model *m, const char *name, uint16_t type)
 {
 	unsigned best = best_weight(m, name, false);
 	bool doh = !m->doh_permit && strcmp(name, "dns.google") == 0;
@@ -239,9 +229,20 @@ static struct expected oracle(const struct model *m, const char *name, uint16_t 
 	else if (allowed_below(m, name))
 		e.reason = POLICY_REASON_NAME_ABOVE;
 	e.exists = below || e.reason == POLICY_REASON_GRANTED || e.reason == POLICY_REASON_TYPE;
-	if (!e.exists && e.reason != POLICY_REASON_DENIED && e.reason != POLICY_REASON_DOH &&
-	    strncmp(name, "unlisted", 8) != 0)
-		e.exists = oracle_any_below(m, name);
+	return e;
+}
+
+/* The same, and whether NXDOMAIN would speak for a name below that nobody lists but is allowed. */
+static struct expected oracle(const struct model *m, const char *name, uint16_t type)
+{
+	struct expected e = oracle_itself(m, name, type);
+	char below[128];
+
+	if (e.exists || e.reason == POLICY_REASON_DENIED || e.reason == POLICY_REASON_DOH)
+		return e;
+	snprintf(below, sizeof(below), "unlisted%s%s", *name ? "." : "", name);
+	e.exists = oracle_itself(m, below, A).allowing != 0 ||
+		   oracle_itself(m, below, AAAA).allowing != 0;
 	return e;
 }
 
