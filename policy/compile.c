@@ -32,6 +32,10 @@ static void check_host(struct load *load, const struct draft_allow *d, const str
 				   "`%s` holds special-purpose addresses (%s); this needs "
 				   "`private = yes`",
 				   host->text, special);
+		if (doh_has_address(&host->network.address) && !d->doh)
+			load_warn(load, place,
+				  "`%s` is a public DNS resolver's, which may be asked over HTTPS",
+				  host->text);
 	} else if (host->kind == HOST_WILDCARD && !d->wide && host_name(host, &name) &&
 		   host_is_public_suffix(&name)) {
 		load_fault(load, place,
@@ -319,8 +323,9 @@ void compile_policy(struct load *load, const struct drafts *drafts, struct polic
 	set_resolver(load, drafts->resolver, policy);
 	set_nftables(load, drafts->nftables, policy);
 	set_audit(drafts->audit, policy);
+	policy->block_doh = !drafts->resolver->doh_permit;
 	if (special_add_all(&policy->hosts) < 0 ||
-	    (!drafts->resolver->doh_permit && doh_add_all(&policy->hosts) < 0)) {
+	    (policy->block_doh && doh_add_all(&policy->hosts) < 0)) {
 		load->no_memory = true;
 		return;
 	}

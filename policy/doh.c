@@ -4,7 +4,8 @@
  * relays that hide names, and the names by which programs learn whether they
  * may use either. Known services only, each by its own name, so that no
  * other host behind the same CDN is hit; a row marked BELOW has a name for
- * each customer under it.
+ * each customer under it. The addresses at the end are for the same reason
+ * only those that serve nothing else.
  */
 #include "policy/doh.h"
 
@@ -187,4 +188,28 @@ int doh_add_all(struct hosts *hosts)
 			return r;
 	}
 	return 0;
+}
+
+/* Anycast addresses that are published to be typed in, and so do not change. */
+static const struct network networks[] = {
+	{ { 4, { 1, 1, 1, 0 } }, 30 }, /* Cloudflare: 1.1.1.1 to 1.1.1.3 */
+	{ { 4, { 1, 0, 0, 0 } }, 30 },       { { 6, { 0x26, 0x06, 0x47, 0x00, 0x47, 0x00 } }, 48 },
+	{ { 4, { 8, 8, 8, 8 } }, 32 }, /* Google */
+	{ { 4, { 8, 8, 4, 4 } }, 32 },       { { 6, { 0x20, 0x01, 0x48, 0x60, 0x48, 0x60 } }, 48 },
+	{ { 4, { 9, 9, 9, 8 } }, 29 }, /* Quad9: 9.9.9.9 to 9.9.9.12 */
+	{ { 4, { 149, 112, 112, 0 } }, 24 }, { { 6, { 0x26, 0x20, 0x00, 0xfe } }, 48 },
+	{ { 4, { 208, 67, 222, 0 } }, 24 }, /* OpenDNS */
+	{ { 4, { 208, 67, 220, 0 } }, 24 },  { { 6, { 0x26, 0x20, 0x01, 0x19, 0x00, 0x35 } }, 48 },
+	{ { 4, { 94, 140, 14, 0 } }, 24 },                                     /* AdGuard */
+	{ { 4, { 94, 140, 15, 0 } }, 24 },   { { 4, { 45, 90, 28, 0 } }, 24 }, /* NextDNS */
+	{ { 4, { 45, 90, 30, 0 } }, 24 },    { { 4, { 76, 76, 2, 0 } }, 24 },  /* Control D */
+	{ { 4, { 76, 76, 10, 0 } }, 24 },
+};
+
+bool doh_has_address(const struct address *address)
+{
+	for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+		if (network_contains(&networks[i], address))
+			return true;
+	return false;
 }

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include "policy/doh.h"
 #include "policy/private.h"
 
 static const struct policy_place built_in = { "built in", 0 };
@@ -214,24 +215,39 @@ struct policy_verdict policy_judge_target(const struct policy *policy,
 	return verdict;
 }
 
+/* Whether @grant permits @address in an answer; the reason if it does not, GRANTED if it does. */
+static enum policy_reason weigh_address(const struct policy *policy,
+					const struct policy_grant *grant,
+					const struct address *address)
+{
+	if (holds(grant->pins, grant->n_pins, address))
+		return POLICY_REASON_GRANTED;
+	if (!grant->allow_private && address_special(address) != NULL)
+		return POLICY_REASON_PRIVATE;
+	if (policy->block_doh && !grant->allow_doh && doh_has_address(address))
+		return POLICY_REASON_DOH;
+	return POLICY_REASON_GRANTED;
+}
+
 struct policy_verdict policy_judge_address(const struct policy *policy,
 					   const struct policy_verdict *asked,
 					   const struct address *address)
 {
 	struct policy_verdict verdict = *asked;
 
-	(void)policy;
 	assert(asked->code == POLICY_ALLOW);
-	if (address_special(address) == NULL)
-		return verdict;
-	for (unsigned i = 0; i < asked->n_grants; i++)
-		if (!asked->grants[i]->allow_private &&
-		    !holds(asked->grants[i]->pins, asked->grants[i]->n_pins, address))
-			verdict.allowing &= ~(UINT32_C(1) << i);
-	if (verdict.allowing == 0) {
-		verdict.code = POLICY_DENY;
-		verdict.reason = POLICY_REASON_PRIVATE;
+	for (unsigned i = 0; i < asked->n_grants; i++) {
+		enum policy_reason reason = weigh_address(policy, asked->grants[i], address);
+
+		if (!(asked->allowing & UINT32_C(1) << i) || reason == POLICY_REASON_GRANTED)
+			continue;
+		verdict.allowing &= ~(UINT32_C(1) << i);
+		verdict.reason = reason;
 	}
+	if (verdict.allowing == 0)
+		verdict.code = POLICY_DENY;
+	else
+		verdict.reason = asked->reason;
 	return verdict;
 }
 

@@ -240,7 +240,7 @@ struct policy_verdict policy_judge_target(const struct policy *policy,
  * Judge @address, which an upstream gave for a name that @asked allows.
  *
  * Gives  @asked with its allowing bits cut down to the grants that permit the address; a denial,
- *        PRIVATE, if there are none.
+ *        PRIVATE or DOH (a public resolver's address), if there are none.
  */
 struct policy_verdict policy_judge_address(const struct policy *policy,
 					   const struct policy_verdict *asked,

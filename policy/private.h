@@ -42,4 +42,5 @@ struct policy {
 	const struct policy_literal *literals; /* the longest prefix first */
 	unsigned n_grants, n_denies, n_literals;
 	struct hosts hosts;
+	bool block_doh; /* the built-in list is on */
 };

@@ -390,8 +390,53 @@ static void special_addresses_need_leave(void **state)
 		address = address_of(special[i]);
 		assert_int_equal(policy_judge_address(policy, &y, &address).allowing, 2);
 	}
-	address = address_of("8.8.8.8");
+	address = address_of("8.8.8.9");
 	assert_int_equal(policy_judge_address(policy, &y, &address).allowing, 3);
+	policy_unref(policy);
+}
+
+/* A name that leads to a public resolver's own address would bring DNS over HTTPS back. */
+static void addresses_of_public_resolvers_need_their_own_word(void **state)
+{
+	static const char *const listed[] = { "1.1.1.1",
+					      "1.0.0.1",
+					      "8.8.8.8",
+					      "9.9.9.9",
+					      "149.112.112.112",
+					      "208.67.222.222",
+					      "2606:4700:4700::1111",
+					      "2001:4860:4860::8888",
+					      "2620:fe::fe" };
+	static const char rules[] =
+		"[allow a]\nowner = o\nreason = r\nhost = x.example\n"
+		"[allow b]\nowner = o\nreason = r\nhost = y.example\ndoh = yes\n"
+		"[allow c]\nowner = o\nreason = r\nhost = z.example\n"
+		"address = 8.8.8.8\n";
+	struct policy *policy = load(rules);
+	struct policy_verdict x = judge(policy, "x.example", A), y = judge(policy, "y.example", A);
+	struct policy_verdict z = judge(policy, "z.example", A);
+	struct address address;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+		address = address_of(listed[i]);
+		assert_int_equal(policy_judge_address(policy, &x, &address).code, POLICY_DENY);
+		assert_int_equal(policy_judge_address(policy, &x, &address).reason,
+				 POLICY_REASON_DOH);
+		assert_int_equal(policy_judge_address(policy, &y, &address).code, POLICY_ALLOW);
+	}
+	address = address_of("8.8.8.8");
+	assert_int_equal(policy_judge_address(policy, &z, &address).code, POLICY_ALLOW);
+	/* Their neighbours, and what a CDN shares, are as good as others. */
+	address = address_of("104.16.132.229");
+	assert_int_equal(policy_judge_address(policy, &x, &address).code, POLICY_ALLOW);
+	policy_unref(policy);
+
+	policy = load("[resolver]\ndoh = permit\n"
+		      "[allow a]\nowner = o\nreason = r\nhost = x.example\n");
+	x = judge(policy, "x.example", A);
+	address = address_of("8.8.8.8");
+	assert_int_equal(policy_judge_address(policy, &x, &address).code, POLICY_ALLOW);
 	policy_unref(policy);
 }
 
@@ -503,6 +548,7 @@ int main(void)
 		cmocka_unit_test(name_that_a_wildcard_reaches_past_exists),
 		cmocka_unit_test(targets_of_a_chain_are_held_against_the_list),
 		cmocka_unit_test(special_addresses_need_leave),
+		cmocka_unit_test(addresses_of_public_resolvers_need_their_own_word),
 		cmocka_unit_test(literals_are_reached_without_a_name),
 		cmocka_unit_test(strangers_are_denied),
 		cmocka_unit_test(a_policy_lives_as_long_as_its_references),
