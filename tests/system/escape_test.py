@@ -120,12 +120,12 @@ def gets_out(net, serve):
     links = {'agent': Link(net.agent, 'eth0', net.gateway, 'agent0'),
              'other': Link(net.other, 'eth0', net.gateway, 'agent1')}
 
-    def attack(make, who='agent', ether=None):
+    def attack(make, who='agent', ether=None, wait=0.15):
         mark = b'<mark %d>' % next(marks)
         with Link(net.origin) as origin:
             for packet in make(mark):
                 links[who].send(packet, ether)
-            return origin.has(mark, 0.15)
+            return origin.has(mark, wait)
 
     attack.links = links
     yield attack
@@ -143,7 +143,8 @@ def leased(dns):
 def test_the_method_sees_what_passes(gets_out, leased):
     del leased
     for source, target in ((AGENT, ORIGIN), (AGENT6, ORIGIN6)):
-        assert gets_out(lambda mark: [ip(source, target, 17, udp(source, target, 4000, 9090, mark))])
+        assert gets_out(lambda mark: [ip(source, target, 17, udp(source, target, 4000, 9090, mark))],
+                        wait=5)
         assert not gets_out(lambda mark: [ip(source, target, 17,
                                              udp(source, target, 4000, 22, mark))])
 

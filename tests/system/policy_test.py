@@ -163,7 +163,7 @@ def test_explain_says_what_the_resolver_does(start, upstream, run):
         assert (addresses(serve.ask(qname)) != []) == allowed, qname
 
 
-RANDOM_POLICY = EXPLAIN + '''
+RANDOM_POLICY = POLICY + '''
 [allow more]
 owner = tests@example.com
 reason = Hosts that meet each other, and names that are denied and special
@@ -198,11 +198,12 @@ def test_explain_agrees_with_the_resolver_on_random_names(start, upstream, run):
              'wild.example.com', 'dns.google', 'old.a.example']
     chance = random.Random(20261130)
     serve = start(RANDOM_POLICY)
+    text = RANDOM_POLICY.replace('{upstream}', '127.0.0.1:5399').replace('{folder}', '/tmp')
     outcomes = set()
     for _ in range(120):
         head = [chance.choice(labels) for _ in range(chance.randrange(3))]
         qname = '.'.join(head + [tail for tail in [chance.choice(tails)] if tail]) or '.'
-        done = run('explain', RANDOM_POLICY, '--json', qname)
+        done = run('explain', text, '--json', qname)
         for row in json.loads(done.stdout)['dns']:
             seen = len(upstream.seen)
             answer = serve.ask(qname, row['type'])
