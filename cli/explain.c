@@ -452,7 +452,7 @@ static void print_answer(const json_t *answer)
 	}
 	print_dns(json_object_get(answer, "dns"));
 	print_nftables(json_object_get(answer, "nftables"));
-	puts("proxy     is not built");
+	puts("proxy     there is none yet: connections are not looked into");
 }
 
 static int explain(const char *path, const char *what, struct question *q, bool json)
@@ -490,31 +490,44 @@ static int explain(const char *path, const char *what, struct question *q, bool 
 	return cli_finish(status);
 }
 
-/* Take one option with its argument; false if it is not right. */
+/* Take one option with its argument. False, said so: it is not right, or there is none such. */
 static bool take_option(int option, const char *argument, struct question *q, const char **path,
 			bool *json)
 {
+	const char *wrong = NULL;
 	int type;
 
 	switch (option) {
 	case 'p':
 		*path = argument;
-		return true;
+		break;
 	case 'j':
 		*json = true;
-		return true;
+		break;
 	case 'c':
-		return address_parse(argument, &q->client) == 0;
+		if (address_parse(argument, &q->client) < 0)
+			wrong = "is no address";
+		break;
 	case 'a':
-		return parse_date(argument, &q->now_s) == 0;
+		if (parse_date(argument, &q->now_s) < 0)
+			wrong = "is no date, such as 2027-02-28";
+		break;
 	case 't':
 		type = policy_type_parse(argument);
 		q->types[0] = (uint16_t)type;
 		q->n_types = 1;
-		return type >= 0;
+		if (type < 0)
+			wrong = "is no record type";
+		break;
 	default:
 		return false;
 	}
+	if (wrong != NULL) {
+		OWN(own_free) char *text = cli_escape(argument);
+
+		fprintf(stderr, "bailiwick explain: `%s` %s\n", text != NULL ? text : "", wrong);
+	}
+	return wrong == NULL;
 }
 
 static int run_explain(int argc, char **argv)

@@ -119,6 +119,11 @@ for bad in 'a b' a:b:c x:0 x:65536 '' '[::1'; do
 done
 ends_with 2 "$BAILIWICK" explain -p p.ini
 ok "explain of nothing is an error"
+for bad in '--at tomorrow' '--type nonsense' '--client nobody'; do
+	# shellcheck disable=SC2086 # they are words
+	ends_with 2 "$BAILIWICK" explain -p p.ini $bad github.com && grep -q "\`${bad#* }\` is no" out
+	ok "explain $bad says what is wrong"
+done
 
 printf '[allow a]\nhots = x\n' > bad.ini
 ends_with 0 "$BAILIWICK" check p.ini && grep -q '^p.ini:9: warning: ' out
