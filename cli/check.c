@@ -25,7 +25,7 @@ static const char help_text[] =
 	"\n"
 	"Read policy files as the daemon does and say every fault, as `FILE:LINE: sentence`,\n"
 	"and what is good but may not be meant, as `FILE:LINE: warning: sentence`. Without FILE\n"
-	"the default policy is read.\n"
+	"the default policy is read. Of a file without either nothing is printed.\n"
 	"\n"
 	"  --json  print an array with an object for each file: `file`, `status` (`good`, "
 	"`faults`\n"
