@@ -149,8 +149,10 @@ static int parse_date(const char *text, int64_t *ret_s)
 
 	if (end == NULL || *end != '\0')
 		return -EINVAL;
+	int day = tm.tm_mday;
+
 	*ret_s = timegm(&tm);
-	return 0;
+	return tm.tm_mday == day ? 0 : -EINVAL; /* the 31st of a short month is another day */
 }
 
 /* Judge a connection to an address; without a port, to the first that its grants list. */
@@ -354,7 +356,8 @@ static json_t *nftables_to_json(const struct policy *policy, const struct questi
 {
 	json_t *array = json_array();
 
-	if (q->is_address)
+	/* An address that is a host has a rule, and that only where the rules are ours. */
+	if (q->is_address && policy_nftables(policy)->manage == POLICY_MANAGE_CHAINS)
 		add_opened(array, policy, q, &v->connect, 0);
 	for (unsigned i = 0; i < q->n_types && !q->is_address; i++)
 		add_opened(array, policy, q, &v->types[i], q->types[i]);

@@ -128,14 +128,18 @@ static int announce(struct serve *serve, struct err *err)
 	}
 	size_t used = strlen(text);
 
-	snprintf(text + used, sizeof(text) - used, ", %zu grant%s", n_grants,
-		 n_grants == 1 ? "" : "s");
+	snprintf(text + used, sizeof(text) - used, ", %zu grant%s%s", n_grants,
+		 n_grants == 1 ? "" : "s",
+		 resolver_has_upstream(serve->resolver) ? "" : ", and no upstream server to ask");
 	if (note(serve, "start", text) < 0)
 		return err_set(err, -EIO, "the audit log cannot be written");
 	return 0;
 }
 
-/* Everything in the order in which it needs what came before: the log, the sets, the door. */
+/*
+ * Everything in the order in which it needs what came before, and in which a start that fails
+ * disturbs nobody: the log, the door, the sets. Nothing comes through the door before the loop runs.
+ */
 static int start(struct serve *serve, struct err *err)
 {
 	int r;
@@ -150,12 +154,14 @@ static int start(struct serve *serve, struct err *err)
 	r = catch_signals(serve, err);
 	if (r < 0)
 		return r;
+	r = resolver_open(serve->loop, serve->policy, serve->audit, &serve->resolver, err);
+	if (r < 0)
+		return r;
 	r = lease_table_new(serve->loop, serve->policy, on_mirror, serve, &serve->leases, err);
 	if (r < 0)
 		return r;
-	r = resolver_start(serve->loop, serve->policy, serve->leases, serve->audit,
-			   &serve->resolver, err);
-	return r < 0 ? r : announce(serve, err);
+	resolver_serve(serve->resolver, serve->leases);
+	return announce(serve, err);
 }
 
 static void stop(struct serve *serve)

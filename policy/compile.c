@@ -314,6 +314,18 @@ static void set_audit(const struct draft_audit *d, struct policy *policy)
 	};
 }
 
+/* Addresses that are hosts have no lease, so only rules can open them. */
+static void warn_of_literals(struct load *load, const struct policy *policy)
+{
+	for (unsigned i = 0; i < policy->n_grants; i++)
+		if (policy->grants[i]->n_literals > 0 &&
+		    policy->nftables.manage != POLICY_MANAGE_CHAINS)
+			load_warn(load, policy->grants[i]->place,
+				  "hosts of the grant `%s` that are addresses are opened with "
+				  "`manage = chains` only",
+				  policy->grants[i]->label);
+}
+
 void compile_policy(struct load *load, const struct drafts *drafts, struct policy *policy)
 {
 	if (drafts->policy == NULL || drafts->resolver == NULL || drafts->nftables == NULL ||
@@ -332,4 +344,5 @@ void compile_policy(struct load *load, const struct drafts *drafts, struct polic
 	add_grants(load, drafts, policy);
 	add_denies(load, drafts, policy);
 	add_all_literals(load, policy);
+	warn_of_literals(load, policy);
 }

@@ -18,8 +18,8 @@ void resolver_stop(struct resolver *resolver)
 	free(resolver);
 }
 
-int resolver_start(struct loop *loop, struct policy *policy, struct lease_table *leases,
-		   struct audit *audit, struct resolver **ret_resolver, struct err *err)
+int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
+		  struct resolver **ret_resolver, struct err *err)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int r;
@@ -28,7 +28,6 @@ int resolver_start(struct loop *loop, struct policy *policy, struct lease_table 
 		return err_set(err, -ENOMEM, "no memory for the resolver");
 	resolver->loop = loop;
 	resolver->policy = policy_ref(policy);
-	resolver->leases = leases;
 	resolver->audit = audit;
 	resolver->generation = 1;
 	list_init(&resolver->queries);
@@ -46,6 +45,16 @@ int resolver_start(struct loop *loop, struct policy *policy, struct lease_table 
 	}
 	*ret_resolver = resolver;
 	return 0;
+}
+
+void resolver_serve(struct resolver *resolver, struct lease_table *leases)
+{
+	resolver->leases = leases;
+}
+
+bool resolver_has_upstream(const struct resolver *resolver)
+{
+	return upstreams_any(resolver->upstreams);
 }
 
 bool resolver_endpoint(const struct resolver *resolver, unsigned i, struct endpoint *ret_endpoint)

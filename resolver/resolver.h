@@ -27,19 +27,29 @@
 struct resolver;
 
 /*
- * Start to serve what [resolver] of @policy says, on @loop, with leases from @leases and records
- * to @audit, which must outlive it.
+ * Open what [resolver] of @policy says, on @loop, with records to @audit, which must outlive it.
+ * An address that another process has is found out here, before anything is done to the kernel's
+ * ruleset.
  *
  * Fails  -errno and @err: an address cannot be listened on, or an upstream is this resolver. That
  *        there is no upstream now is no failure: names that are pinned are answered all the same.
  * Owns   a reference to @policy; the caller calls resolver_stop().
  */
-int resolver_start(struct loop *loop, struct policy *policy, struct lease_table *leases,
-		   struct audit *audit, struct resolver **ret_resolver, struct err *err)
+int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
+		  struct resolver **ret_resolver, struct err *err)
 	__attribute__((warn_unused_result));
+
+/*
+ * Serve what comes to @resolver from the loop's next turn on, with leases from @leases, which must
+ * outlive it. Given the loop has not run since resolver_open().
+ */
+void resolver_serve(struct resolver *resolver, struct lease_table *leases);
 
 /* Stop and free @resolver; NULL is allowed. Queries under way end without an answer. */
 void resolver_stop(struct resolver *resolver);
+
+/* True if @resolver has an upstream server to ask. Without one, only pinned names have addresses. */
+bool resolver_has_upstream(const struct resolver *resolver);
 
 /* Put endpoint number @i on which @resolver listens into @ret_endpoint; false behind the last. */
 bool resolver_endpoint(const struct resolver *resolver, unsigned i, struct endpoint *ret_endpoint);

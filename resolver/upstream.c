@@ -578,6 +578,11 @@ int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *
 	return 0;
 }
 
+bool upstreams_any(const struct upstreams *upstreams)
+{
+	return upstreams->n_servers > 0;
+}
+
 void upstreams_free(struct upstreams *upstreams)
 {
 	if (upstreams == NULL)

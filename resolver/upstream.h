@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/err.h"
 #include "base/list.h"
@@ -34,6 +35,9 @@ struct upstream_wait {
 int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *cache,
 		  struct upstreams **ret_upstreams, struct err *err)
 	__attribute__((warn_unused_result));
+
+/* True if there is one in @upstreams. */
+bool upstreams_any(const struct upstreams *upstreams);
 
 /* Free @upstreams; NULL is allowed. Whoever waits is forgotten. */
 void upstreams_free(struct upstreams *upstreams);

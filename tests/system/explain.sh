@@ -109,6 +109,11 @@ says 0 granted 'A: pinned addresses: 192.0.2.20, 192.0.2.21' twice.example
 [ "$("$BAILIWICK" explain -p p.ini twice.example | grep -o 'opens.*' | tr '\n' ,)" = \
 	'opens 127.0.0.1 . 192.0.2.20 . tcp . 443,opens 127.0.0.1 . 192.0.2.21 . tcp . 80,' ]
 ok "explain names the element of the set"
+"$BAILIWICK" explain -p p.ini 8.8.8.8 | grep -q 'nftables  opens nothing'
+ok "an address that is a host opens nothing where the rules are not ours"
+{ grep -v '^manage' p.ini; printf '[nftables]\nmanage = chains\ninterface = a0\n'; } > chains.ini
+"$BAILIWICK" explain -p chains.ini 8.8.8.8 | grep -q 'opens 127.0.0.1 . 8.8.8.8 . tcp . 443$'
+ok "and has a rule where they are"
 ends_with 2 "$BAILIWICK" explain -p p.ini "$(printf 'a\033[2Jb.example')" && ! LC_ALL=C grep -q "$(printf '\033')" out && grep -q '\\x1b' out
 ok "a terminal gets no escape sequence from a name"
 ends_with 2 "$BAILIWICK" explain -p "$(printf 'no\033.ini')" x && ! LC_ALL=C grep -q "$(printf '\033')" out
@@ -119,7 +124,7 @@ for bad in 'a b' a:b:c x:0 x:65536 '' '[::1'; do
 done
 ends_with 2 "$BAILIWICK" explain -p p.ini
 ok "explain of nothing is an error"
-for bad in '--at tomorrow' '--type nonsense' '--client nobody'; do
+for bad in '--at tomorrow' '--at 2027-02-31' '--type nonsense' '--client nobody'; do
 	# shellcheck disable=SC2086 # they are words
 	ends_with 2 "$BAILIWICK" explain -p p.ini $bad github.com && grep -q "\`${bad#* }\` is no" out
 	ok "explain $bad says what is wrong"

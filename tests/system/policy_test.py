@@ -232,3 +232,17 @@ def test_serve_refuses_an_address_that_is_not_ours(run):
     done = run('serve', '[resolver]\nlisten = 203.0.113.1:53\nupstream = 127.0.0.1:5399\n'
                         '[nftables]\nmanage = no\n')
     assert done.returncode == 2 and '203.0.113.1' in done.stderr
+
+
+def test_a_second_serve_disturbs_nothing(start, upstream, host, tmp_path):
+    """It fails before it touches the ruleset of the first."""
+    del upstream
+    serve = start(POLICY.replace('manage = no', 'manage = sets'))
+    assert addresses(serve.ask('ok.example.com')) == [ORIGIN]
+    second = tmp_path / 'second.ini'
+    second.write_text(serve.policy.read_text().replace(str(tmp_path), str(tmp_path / 'second')))
+    (tmp_path / 'second').mkdir()
+    done = host.run(PROGRAM, 'serve', '-p', str(second), check=False)
+    assert done.returncode == 2 and 'Address already in use' in done.stderr
+    assert 'another program' not in serve.said()
+    assert ORIGIN in host.run('nft', 'list', 'set', 'inet', 'bailiwick', 'lease4').stdout

@@ -466,7 +466,8 @@ static void hosts_are_read(void **state)
 				     "host = Example.COM. _x.a.example -b.example b\xc3\xbc"
 				     "cher.example "
 				     "*.W\xc3\xbcste.example xn--fa-hia.example 8.8.8.0/24 8.8.8.9 "
-				     "2606:4700::1 3com.example 1.2.3.4.example\n");
+				     "2606:4700::1 3com.example 1.2.3.4.example\n"
+				     "[nftables]\nmanage = chains\ninterface = eth0\n");
 
 	(void)state;
 	assert_int_equal(code_of(l.policy, "example.com"), POLICY_ALLOW);
@@ -629,6 +630,7 @@ static void warnings_are_told(void **state)
 	expect_warning(GRANT "host = a.example\nexpires = 2026-12-14\n", 6, "within 14 days");
 	expect_warning(GRANT "host = *.com\nwide = yes\n", 5, "public suffix");
 	expect_warning(GRANT "host = 9.9.9.9\n", 5, "public DNS resolver");
+	expect_warning(GRANT "host = 9.9.9.7\n", 1, "`manage = chains` only");
 	expect_warning(GRANT "host = a.example A.example.\n", 5, "twice");
 	expect_warning(GRANT "host = 8.8.8.8 8.8.8.8\n", 1, "twice");
 	expect_warning(GRANT "host = x.localhost\n", 5, "can never match");
