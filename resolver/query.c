@@ -197,6 +197,11 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 	return DEAD;
 }
 
+static unsigned fail_audit(struct query *q)
+{
+	return fail(q, WIRE_EDE_OTHER, "audit", "the audit log cannot be written");
+}
+
 static unsigned fail_mirror(struct query *q, int status)
 {
 	if (status == -ENFILE)
@@ -255,6 +260,9 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 
 	if (vetted.n_addresses == 0)
 		return answer_reply(q, reply, NULL, 0, ttl_s);
+	/* The log may have gone down while an upstream was asked: nothing opens unrecorded. */
+	if (audit_ready(q->resolver->audit) < 0)
+		return fail_audit(q);
 
 	struct lease_wanted wanted = {
 		.agent = q->client.address,
@@ -308,7 +316,7 @@ static unsigned begin(struct query *q)
 	if (q->verdict.code != POLICY_ALLOW)
 		return deny(q, &q->verdict);
 	if (audit_ready(resolver->audit) < 0)
-		return fail(q, WIRE_EDE_OTHER, "audit", "the audit log cannot be written");
+		return fail_audit(q);
 	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
 	known = cache_find(resolver->cache, &question->name, question->type, loop_now_ms(loop),

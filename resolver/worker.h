@@ -18,7 +18,6 @@ struct resolver {
 	struct listeners *listeners;
 	struct list queries; /* of struct query: those that wait */
 	unsigned n_queries;  /* how many */
-	struct query
-		*spare; /* for the next query; it needs no memory of its own if it need not wait */
+	struct query *spare; /* for the next one, which keeps it only if it must wait */
 	uint64_t generation;
 };
