@@ -5,6 +5,7 @@ libresolver_a_SOURCES = \
 	%D%/cache.c %D%/cache.h \
 	%D%/connection.c %D%/connection.h \
 	%D%/descriptors.c %D%/descriptors.h \
+	%D%/ending.c %D%/ending.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/message.c %D%/message.h \
 	%D%/query.c %D%/query.h \

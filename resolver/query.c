@@ -18,14 +18,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/life.h"
 #include "base/own.h"
-#include "resolver/answer.h"
+#include "resolver/ending.h"
 #include "resolver/vet.h"
 #include "resolver/wire.h"
 #include "resolver/worker.h"
@@ -36,7 +33,6 @@ enum event { REPLIED = LIFE_FIRST_OWN_EVENT, LEASED, N_EVENTS };
 enum {
 	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
 	PIN_TTL_S = 60,
-	EDE_TEXT_SIZE = 256,
 };
 
 struct query {
@@ -74,17 +70,6 @@ static const char *const event_names[] = {
 	[REPLIED] = "REPLIED",      [LEASED] = "LEASED",
 };
 static_assert(sizeof(event_names) / sizeof(event_names[0]) == N_EVENTS, "an event has no name");
-
-/* How a query ends: what goes to the client, and what to the log. */
-struct ending {
-	struct answer answer;
-	const char *verdict;       /* "allow", "deny" or "error" */
-	const char *reason;        /* a word ... */
-	const char *sentence;      /* ... and what it means; NULL: no Extended DNS Error is told */
-	struct policy_place place; /* the policy line that would have to change, if one would */
-	const struct policy_grant *grant;
-	bool silent; /* nothing goes to the client */
-};
 
 /* What a step may ask for; each is answered by one event. */
 static unsigned ask_upstream(struct query *q); /* REPLIED */
@@ -354,100 +339,11 @@ static unsigned answer_trouble(struct life *life, int status)
  * The record and the answer.
  */
 
-static const char *rcode_word(uint16_t rcode)
-{
-	switch (rcode) {
-	case WIRE_NOERROR:
-		return "NOERROR";
-	case WIRE_FORMERR:
-		return "FORMERR";
-	case WIRE_NXDOMAIN:
-		return "NXDOMAIN";
-	case WIRE_NOTIMP:
-		return "NOTIMP";
-	case WIRE_REFUSED:
-		return "REFUSED";
-	case WIRE_BADVERS:
-		return "BADVERS";
-	default:
-		return "SERVFAIL";
-	}
-}
-
-/* Write the one record of @q. Fails as audit_write(). */
-static int record_ending(struct query *q, const struct ending *ending, uint64_t *ret_id)
-{
-	struct resolver *resolver = q->resolver;
-	bool asked = q->question.echo_len > 0;
-	char type[16] = "";
-
-	assert(!q->recorded);
-	q->recorded = true;
-	if (asked)
-		policy_type_print(q->question.type, type);
-	return audit_write(
-		resolver->audit,
-		&(struct audit_record){
-			.action = "query",
-			.generation = resolver->generation,
-			.agent = &q->client.address,
-			.name = asked ? &q->question.name : NULL,
-			.type = asked ? type : NULL,
-			.transport = client_is_tcp(&q->client) ? "tcp" : "udp",
-			.verdict = ending->verdict,
-			.reason = ending->reason,
-			.grant = ending->grant != NULL ? ending->grant->label : NULL,
-			.rcode = ending->silent ? NULL : rcode_word(ending->answer.rcode),
-			.addresses = ending->answer.addresses,
-			.n_addresses = ending->answer.n_addresses,
-			.duration_us = loop_exact_us(resolver->loop) - q->began_us,
-			.timed = true,
-		},
-		ret_id);
-}
-
-/*
- * The text of an Extended DNS Error: the reason's word and sentence, the policy line that would
- * have to change, and the record. No byte of it is a stranger's.
- */
-static void print_ede(const struct ending *ending, uint64_t id, char text[EDE_TEXT_SIZE])
-{
-	const char *file = ending->place.file;
-	char place[96] = "";
-
-	if (file != NULL && ending->place.line > 0) {
-		const char *slash = strrchr(file, '/');
-
-		snprintf(place, sizeof(place), " (%.64s:%u)", slash != NULL ? slash + 1 : file,
-			 ending->place.line);
-	}
-	snprintf(text, EDE_TEXT_SIZE, "%s: %s%s; record %" PRIu64, ending->reason, ending->sentence,
-		 place, id);
-}
-
 static void finish(struct query *q, const struct ending *ending)
 {
-	static const struct ending unrecorded = {
-		.answer = { .rcode = WIRE_SERVFAIL, .ede = WIRE_EDE_OTHER },
-		.reason = "audit",
-		.sentence = "the audit log cannot be written",
-	};
-	uint8_t bytes[LIMIT_MESSAGE_BYTES];
-	char text[EDE_TEXT_SIZE];
-	uint64_t id = 0;
-
-	if (record_ending(q, ending, &id) < 0)
-		ending = &unrecorded;
-
-	struct answer answer = ending->answer;
-
-	if (ending->sentence != NULL && q->question.edns) {
-		print_ede(ending, id, text);
-		answer.ede_text = text;
-	}
-	size_t limit = client_is_tcp(&q->client) ? sizeof(bytes) : answer_udp_limit(&q->question);
-
-	client_answer(&q->client, bytes, answer_write(&q->question, &answer, bytes, limit));
+	assert(!q->recorded);
+	q->recorded = true;
+	ending_tell(q->resolver, &q->client, &q->question, q->began_us, ending);
 }
 
 /* The client is gone, or we are leaving: there is nobody to answer. */
@@ -458,10 +354,8 @@ static unsigned give_up(struct life *life, int status)
 		.reason = "cancelled",
 		.silent = true,
 	};
-	uint64_t id;
-	int r = record_ending(query_of(life), &cancelled, &id);
-
-	(void)status, (void)r; /* nothing was told to anybody, so nothing is missing */
+	(void)status;
+	finish(query_of(life), &cancelled);
 	return DEAD;
 }
 
