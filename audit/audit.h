@@ -184,14 +184,21 @@ void audit_reader_close(struct audit_reader *reader);
  * one that was truncated is read from its start.
  *
  * Gives  1 and @ret_line, valid until the next call; 0 at the end, from where one may read on
- *        later. A last line without a newline is given only if @to_end; else it is waited for.
+ *        later. A last line without a newline is waited for.
  * Fails  -errno: reading failed.
  */
-int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_line *ret_line)
+int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	__attribute__((warn_unused_result));
 
-/* Whether @reader stands in a line that has no newline yet. */
-bool audit_reader_is_amid(const struct audit_reader *reader);
+/* How many bytes @reader has read of a line that has no newline yet; 0 if it stands in none. */
+size_t audit_reader_amid(const struct audit_reader *reader);
+
+/*
+ * Take what @reader has read of a line that has no newline, without reading on.
+ *
+ * Gives  true and @ret_line, valid until the next call; false if it stands in none.
+ */
+bool audit_reader_rest(struct audit_reader *reader, struct audit_line *ret_line);
 
 /*
  * What was found at a line of a log; @text is valid during the call. @told is true of records that

@@ -386,7 +386,7 @@ static int go_on(struct audit_reader *reader)
 	return 1;
 }
 
-int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_line *ret_line)
+int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 {
 	struct source *source;
 	bool is_over;
@@ -405,14 +405,17 @@ int audit_reader_next(struct audit_reader *reader, bool to_end, struct audit_lin
 		if (is_over && reader->len > 0)
 			return give_line(reader, false, ret_line);
 		r = go_on(reader);
-		if (r < 0)
+		if (r <= 0)
 			return r;
-		if (r == 0)
-			return to_end && reader->len > 0 ? give_line(reader, false, ret_line) : 0;
 	}
 }
 
-bool audit_reader_is_amid(const struct audit_reader *reader)
+size_t audit_reader_amid(const struct audit_reader *reader)
 {
-	return reader->len > 0 && !reader->given;
+	return reader->given ? 0 : reader->len;
+}
+
+bool audit_reader_rest(struct audit_reader *reader, struct audit_line *ret_line)
+{
+	return audit_reader_amid(reader) > 0 && give_line(reader, false, ret_line) == 1;
 }

@@ -196,20 +196,32 @@ static void check_end(struct walk *walk, const char *log, const char *head)
 			 walk->head.seq);
 }
 
+/*
+ * Check all lines of @reader. A last one without a newline is torn only if nothing comes of it for
+ * a while: a writer's bytes are not seen all at once.
+ */
 static int walk_lines(struct walk *walk, struct audit_reader *reader)
 {
 	struct audit_line line;
+	size_t amid = 0;
 	int r;
 
-	while ((r = audit_reader_next(reader, false, &line)) > 0)
-		check_line(walk, &line);
-	if (r < 0)
-		return r;
-	if (audit_reader_is_amid(reader))
+	for (unsigned tries = 0; tries < MAX_TRIES; tries++) {
+		while ((r = audit_reader_next(reader, &line)) > 0) {
+			check_line(walk, &line);
+			amid = 0;
+		}
+		if (r < 0 || audit_reader_amid(reader) == 0)
+			return r;
+		if (audit_reader_amid(reader) == amid) {
+			if (audit_reader_rest(reader, &line))
+				check_line(walk, &line);
+			return 0;
+		}
+		amid = audit_reader_amid(reader);
 		nanosleep(&settle, NULL);
-	while ((r = audit_reader_next(reader, true, &line)) > 0)
-		check_line(walk, &line);
-	return r;
+	}
+	return 0; /* it is being written without a pause */
 }
 
 int audit_verify(const char *path, audit_fault_fn *fault, void *arg,

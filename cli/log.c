@@ -114,13 +114,16 @@ static int print_log(const struct options *options, const char *path)
 	if (audit_reader_open(path, &reader, &err) < 0)
 		return say_error(&err);
 	for (;;) {
-		while ((r = audit_reader_next(reader, !options->follow, &line)) > 0)
+		while ((r = audit_reader_next(reader, &line)) > 0)
 			if (print_line(options, &line) != CLI_OK)
 				status = CLI_NO;
 		if (r < 0) {
 			err_set(&err, r, "%s could not be read: %s", path, strerror(-r));
 			return say_error(&err);
 		}
+		if (!options->follow && audit_reader_rest(reader, &line) &&
+		    print_line(options, &line) != CLI_OK)
+			status = CLI_NO;
 		if (!options->follow || fflush(stdout) != 0)
 			return status;
 		nanosleep(&follow_pause, NULL);
