@@ -530,6 +530,50 @@ void loop_errand_thread_free(struct loop_errand_thread *thread)
 }
 
 /*
+ * Bells.
+ */
+
+static void on_rung(uv_async_t *uv)
+{
+	struct loop_bell *bell = uv->data;
+
+	if (bell != NULL)
+		bell->rung(bell);
+}
+
+int loop_bell_start(struct loop *loop, struct loop_bell *bell, void (*rung)(struct loop_bell *bell))
+{
+	OWN(own_free) uv_async_t *uv = calloc(1, sizeof(*uv));
+	int r;
+
+	if (uv == NULL)
+		return -ENOMEM;
+	r = uv_async_init(&loop->uv, uv, on_rung);
+	if (r < 0)
+		return r;
+	uv->data = bell;
+	bell->rung = rung;
+	bell->handle = steal_ptr(uv);
+	return 0;
+}
+
+void loop_bell_ring(struct loop_bell *bell)
+{
+	uv_async_send(bell->handle);
+}
+
+void loop_bell_stop(struct loop_bell *bell)
+{
+	uv_async_t *uv = bell->handle;
+
+	if (uv == NULL)
+		return;
+	uv->data = NULL;
+	bell->handle = NULL;
+	uv_close((uv_handle_t *)uv, on_closed);
+}
+
+/*
  * Signals.
  */
 

@@ -21,7 +21,7 @@
  *    before it returns;
  *  - what is stopped or closed is forgotten at once: no callback comes after,
  *    and the caller may free it, also from within its own callback;
- *  - one thread has the loop; only loop_errand's run() is on another.
+ *  - one thread has the loop; only loop_errand's run() and loop_bell_ring() are on others.
  */
 struct loop;
 
@@ -178,6 +178,22 @@ void loop_errand_start(struct loop_errand_thread *thread, struct loop_errand *er
  * Never  calls done() from here on.
  */
 void loop_errand_thread_free(struct loop_errand_thread *thread);
+
+/* A bell, which any thread may ring for the one that has the loop. All zero is a stopped one. */
+struct loop_bell {
+	void *handle; /* of the loop; NULL: stopped */
+	void (*rung)(struct loop_bell *bell);
+};
+
+/* Let @bell call @rung on @loop after it was rung; several rings may be answered by one call. */
+int loop_bell_start(struct loop *loop, struct loop_bell *bell, void (*rung)(struct loop_bell *bell))
+	__attribute__((warn_unused_result));
+
+/* Ring @bell, from any thread. Given no other thread stops it meanwhile. */
+void loop_bell_ring(struct loop_bell *bell);
+
+/* Stop @bell; nothing happens if it is not started. */
+void loop_bell_stop(struct loop_bell *bell);
 
 /* A signal that is waited for. All zero is a stopped one. */
 struct loop_signal {

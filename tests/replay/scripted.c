@@ -90,6 +90,24 @@ void loop_defer_stop(struct loop_task *task)
 	list_drop(&task->node);
 }
 
+/* There is one thread here: what is rung is heard at once. */
+int loop_bell_start(struct loop *loop, struct loop_bell *bell, void (*rung)(struct loop_bell *bell))
+{
+	bell->handle = loop;
+	bell->rung = rung;
+	return 0;
+}
+
+void loop_bell_ring(struct loop_bell *bell)
+{
+	bell->rung(bell);
+}
+
+void loop_bell_stop(struct loop_bell *bell)
+{
+	bell->handle = NULL;
+}
+
 void scripted_turn(struct loop *loop)
 {
 	struct list *node;

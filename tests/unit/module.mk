@@ -6,8 +6,10 @@ if HAVE_CMOCKA
 UNIT += \
 	%D%/address_test \
 	%D%/audit_files_test \
+	%D%/audit_reader_test \
 	%D%/audit_test \
 	%D%/base_test \
+	%D%/bell_test \
 	%D%/connection_test \
 	%D%/lease_parts_test \
 	%D%/lease_test \
@@ -29,11 +31,16 @@ TESTS += $(UNIT)
 %C%_audit_files_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(CRYPTO_CFLAGS)
 %C%_audit_files_test_SOURCES = %D%/audit_files_test.c %D%/audit_log.c %D%/audit_log.h
 %C%_audit_files_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
+%C%_audit_reader_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_audit_reader_test_SOURCES = %D%/audit_log.c %D%/audit_log.h %D%/audit_reader_test.c
+%C%_audit_reader_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_audit_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_audit_test_SOURCES = %D%/audit_log.c %D%/audit_log.h %D%/audit_test.c
 %C%_audit_test_LDADD = libaudit.a libbase.a $(JANSSON_LIBS) $(CRYPTO_LIBS) $(CMOCKA_LIBS)
 %C%_base_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_base_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_bell_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_bell_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_connection_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_connection_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_world.h \
