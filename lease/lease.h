@@ -59,12 +59,17 @@
  *
  * When the process ends its table stays: closed, but for leases that the
  * kernel ends in their time. The next start takes its place.
+ *
+ * Threads. The table is at home on one loop. Other threads ask at a desk of
+ * their own, and hear of what they asked on their own loop.
  */
 struct lease_table;
+struct lease_desk;
 
 /* An ask for leases, inside the asker. All zero is one that is not under way. */
 struct lease_ask {
-	struct list waits; /* of the table */
+	struct lease_desk *desk; /* where it is asked: set before; NULL: on the table's own loop */
+	struct list waits;       /* of the table */
 	unsigned n_waits;
 	int status;
 	/* Later, once: 0 if all its leases stand, or the negative errno why they do not. */
@@ -91,7 +96,7 @@ struct lease_status {
 /*
  * Told, on the loop, when the mirror goes down (@status < 0), and when it is whole again (0) after
  * that or after others have changed it; and once a minute while a set is full (-ENFILE), which
- * leaves the mirror up. @text is a sentence.
+ * leaves the mirror up. @text is a sentence. It may not call the table.
  */
 typedef void lease_report_fn(void *arg, int status, const char *text);
 
@@ -132,11 +137,23 @@ int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy 
 void lease_ask_drop(struct lease_ask *ask);
 
 /*
- * Notice what others did to the mirror up to now. The resolver calls it after it has received
+ * Open a desk of @table for the thread of @loop, which is not running yet.
+ *
+ * Fails  -ENOMEM, or what libuv says.
+ * Owns   the caller calls lease_desk_close() before lease_table_free(), on that thread or after it.
+ */
+int lease_desk_open(struct lease_table *table, struct loop *loop, struct lease_desk **ret_desk)
+	__attribute__((warn_unused_result));
+
+/* Close @desk; NULL is allowed. Given lease_ask_drop() was called for what was asked there. */
+void lease_desk_close(struct lease_desk *desk);
+
+/*
+ * Notice, at @desk (NULL: on the table's own loop), what others did to the mirror up to now. The resolver calls it after it has received
  * queries and before it answers them, so that an answer never trusts an element that was
  * already gone when the question came.
  */
-void lease_table_poll(struct lease_table *table);
+void lease_table_poll(struct lease_table *table, struct lease_desk *desk);
 
 /*
  * How long an answer may live: the smallest of @ttl_s and what is left of the grants in
@@ -144,16 +161,20 @@ void lease_table_poll(struct lease_table *table);
  */
 uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t now_s);
 
-/* How @table is, now. */
-struct lease_status lease_table_status(const struct lease_table *table);
+/* How @table is, now. Called on its own loop. */
+struct lease_status lease_table_status(struct lease_table *table);
 
 /* Told of one lease; false ends the walk. */
 typedef bool lease_visit_fn(void *arg, const struct address *agent, const struct address *address,
 			    uint8_t protocol, uint16_t port, const struct name *name,
 			    const struct policy_grant *grant, uint64_t left_ms, bool stands);
 
-/* Call @visit with @arg for each lease of @table, in no order. */
-void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg);
+/*
+ * Call @visit with @arg for each lease of @table, in no order. Called on its own loop.
+ *
+ * Never  may @visit call the table.
+ */
+void lease_table_visit(struct lease_table *table, lease_visit_fn *visit, void *arg);
 
 /*
  * Write the ruleset that lease_table_new() would load for @policy to @out, as `nft -f` reads it; it

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/own.h"
+#include "lease/ask.h"
 #include "lease/commit.h"
 #include "lease/ruleset.h"
 
@@ -30,15 +31,9 @@ enum {
 	MIRROR_SETS_MAX = 64,
 };
 
-/* An ask that waits for an element. */
-struct wait {
-	struct list of_ask, of_element;
-	struct lease_ask *ask;
-	uint64_t until_ms; /* to which end the element must stand */
-};
-
 struct mirror {
-	struct loop *loop;
+	struct guard *guard;
+	struct loop *loop; /* the guard's home */
 	lease_report_fn *report;
 	void *report_arg;
 	struct netlink *netlink;
@@ -48,10 +43,10 @@ struct mirror {
 	struct ruleset *ruleset; /* NULL: none of our own */
 	bool load;               /* it has to be loaded again */
 	int events;
+	bool touched; /* seen from elsewhere; the home does not know of it yet */
 	struct loop_watch watch;
 
 	struct list settled, urgent, background, batch;
-	struct list told; /* asks that have ended, until mirror_tell() */
 	uint64_t epoch;
 	uint64_t commit_epoch; /* in which the batch began */
 	bool under_way;
@@ -71,83 +66,6 @@ struct mirror {
 static bool is_running(const struct loop_timer *timer)
 {
 	return heap_holds(&timer->node);
-}
-
-/*
- * Asks.
- */
-
-static void drop_wait(struct wait *wait)
-{
-	list_drop(&wait->of_ask);
-	list_drop(&wait->of_element);
-	wait->ask->n_waits--;
-	free(wait);
-}
-
-static void forget_waits(struct lease_ask *ask)
-{
-	while (ask->n_waits > 0)
-		drop_wait(list_owner(ask->waits.next, struct wait, of_ask));
-}
-
-/*
- * An ask is in one of three forms: not under way (all zero), waiting (waits is the ring of its
- * waits), or ended but not yet told (waits is a node of mirror->told).
- */
-static void end_ask(struct mirror *m, struct lease_ask *ask, int status)
-{
-	forget_waits(ask);
-	ask->status = status;
-	list_add(&m->told, &ask->waits);
-}
-
-void lease_ask_drop(struct lease_ask *ask)
-{
-	if (ask->waits.next == NULL)
-		return;
-	forget_waits(ask);
-	list_drop(&ask->waits);
-	ask->waits = (struct list){ .next = NULL };
-}
-
-void mirror_tell(struct mirror *m)
-{
-	struct list *node;
-
-	while ((node = list_take(&m->told)) != NULL) {
-		struct lease_ask *ask = list_owner(node, struct lease_ask, waits);
-
-		ask->waits = (struct list){ .next = NULL };
-		ask->done(ask, ask->status);
-	}
-}
-
-/* End the asks that wait for @element: all of them, with @status. */
-static void fail_waits(struct mirror *m, struct element *element, int status)
-{
-	while (!list_empty(&element->waits)) {
-		struct list *first = element->waits.next;
-
-		end_ask(m, list_owner(first, struct wait, of_element)->ask, status);
-	}
-}
-
-static void satisfy_waits(struct mirror *m, struct element *element)
-{
-	struct list *next;
-
-	for (struct list *at = element->waits.next; at != &element->waits; at = next) {
-		struct wait *wait = list_owner(at, struct wait, of_element);
-		struct lease_ask *ask = wait->ask;
-
-		next = at->next;
-		if (wait->until_ms > element->acked_ms)
-			continue;
-		drop_wait(wait);
-		if (ask->n_waits == 0)
-			end_ask(m, ask, 0);
-	}
 }
 
 /*
@@ -183,38 +101,35 @@ void mirror_add(struct mirror *m, struct element *element)
 	list_add(&m->settled, &element->place);
 }
 
-int mirror_drop(struct mirror *m, struct element *element)
+int mirror_drop(struct element *element)
 {
 	if (element->under_way)
 		return -EBUSY;
-	fail_waits(m, element, -ETIME);
+	asks_fail(&element->waits, -ETIME);
 	list_drop(&element->place);
 	return 0;
 }
 
 static void on_flush(struct loop_task *flush);
 
+/* Begin a batch at the end of this turn. */
+static void flush_soon(struct mirror *m)
+{
+	if (guard_is_home(m->guard))
+		loop_defer(m->loop, &m->flush, on_flush);
+	else
+		guard_call_home(m->guard);
+}
+
 int mirror_want(struct mirror *m, struct element *element, uint64_t until_ms, struct lease_ask *ask)
 {
-	struct wait *wait;
-
 	if (mirror_stands(m, element, until_ms))
 		return 0;
-	wait = malloc(sizeof(*wait));
-	if (wait == NULL)
+	if (ask_wait(ask, &element->waits, until_ms) < 0)
 		return -ENOMEM;
-	if (ask->waits.next == NULL)
-		list_init(&ask->waits);
-	wait->ask = ask;
-	wait->until_ms = until_ms;
-	ask->n_waits++;
-	list_init(&wait->of_ask);
-	list_init(&wait->of_element);
-	list_add(&ask->waits, &wait->of_ask);
-	list_add(&element->waits, &wait->of_element);
 	if (!element->under_way)
 		move(&m->urgent, element);
-	loop_defer(m->loop, &m->flush, on_flush);
+	flush_soon(m);
 	return -EINPROGRESS;
 }
 
@@ -235,7 +150,7 @@ static void add_to_batch(struct mirror *m, struct element *element, uint64_t now
 	struct commit *commit = &m->commit;
 
 	if (element->until_ms <= now_ms) {
-		fail_waits(m, element, -ETIME);
+		asks_fail(&element->waits, -ETIME);
 		move(&m->settled, element);
 		return;
 	}
@@ -308,29 +223,38 @@ static void start_commit(struct mirror *m)
 	loop_errand_start(m->thread, &commit->errand);
 }
 
+static void leave(struct mirror *m)
+{
+	guard_leave(m->guard);
+	guard_tell(&m->guard->home);
+}
+
 static void on_flush(struct loop_task *flush)
 {
 	struct mirror *m = list_owner(flush, struct mirror, flush);
 
+	guard_enter(m->guard, m->loop);
 	start_commit(m);
-	mirror_tell(m);
+	leave(m);
 }
 
 static void on_retry(struct loop_timer *retry)
 {
 	struct mirror *m = list_owner(retry, struct mirror, retry);
 
+	guard_enter(m->guard, m->loop);
 	start_commit(m);
-	mirror_tell(m);
+	leave(m);
 }
 
 static void on_calm(struct loop_timer *pause)
 {
 	struct mirror *m = list_owner(pause, struct mirror, pause);
 
-	m->calm_ms = loop_now_ms(m->loop) + PAUSE_MS;
+	guard_enter(m->guard, m->loop);
+	m->calm_ms = m->guard->now_ms + PAUSE_MS;
 	start_commit(m);
-	mirror_tell(m);
+	leave(m);
 }
 
 /* Nothing of the batch stands. */
@@ -342,7 +266,7 @@ static void note_failure(struct mirror *m, int status, const char *text)
 
 		element->under_way = false;
 		element->acked_epoch = 0;
-		fail_waits(m, element, status);
+		asks_fail(&element->waits, status);
 		place_element(m, element);
 	}
 	loop_timer_start(m->loop, &m->retry, RETRY_MS, on_retry);
@@ -354,7 +278,7 @@ static void note_failure(struct mirror *m, int status, const char *text)
 /* A full set is for a person to mend: the answers that it keeps back are SERVFAIL until then. */
 static void report_full(struct mirror *m, const struct netlink_set *set)
 {
-	uint64_t now_ms = loop_now_ms(m->loop);
+	uint64_t now_ms = m->guard->now_ms;
 	char text[256];
 
 	if (now_ms < m->full_ms)
@@ -376,14 +300,14 @@ static void settle_write(struct mirror *m, const struct netlink_write *write)
 		m->n_failures++;
 		report_full(m, write->set);
 		element->acked_epoch = 0;
-		fail_waits(m, element, write->status);
+		asks_fail(&element->waits, write->status);
 		move(&m->settled, element);
 		return;
 	}
 	if (m->commit_epoch == m->epoch) {
 		element->acked_epoch = m->epoch;
 		element->acked_ms = element->sent_ms;
-		satisfy_waits(m, element);
+		asks_satisfy(&element->waits, element->acked_ms);
 	}
 	place_element(m, element);
 }
@@ -421,10 +345,22 @@ static void note_success(struct mirror *m)
  * Others.
  */
 
+/* Write all of it again, but not at once if others have just touched it before. */
+static void restore_soon(struct mirror *m)
+{
+	uint64_t now_ms = m->guard->now_ms;
+
+	m->touched = false;
+	if (now_ms >= m->calm_ms)
+		m->calm_ms = now_ms + PAUSE_MS;
+	else if (!is_running(&m->pause))
+		loop_timer_start(m->loop, &m->pause, m->calm_ms - now_ms, on_calm);
+	flush_soon(m);
+}
+
 void mirror_poll(struct mirror *m)
 {
 	size_t first = m->own ? 0 : MIRROR_OWN_SETS;
-	uint64_t now_ms = loop_now_ms(m->loop);
 	unsigned touched = 0;
 
 	if (m->events >= 0)
@@ -436,11 +372,18 @@ void mirror_poll(struct mirror *m)
 	m->mending = true;
 	if (touched & NETLINK_TOUCHED_RULESET && m->ruleset != NULL)
 		m->load = true;
-	if (now_ms >= m->calm_ms)
-		m->calm_ms = now_ms + PAUSE_MS;
-	else if (!is_running(&m->pause))
-		loop_timer_start(m->loop, &m->pause, m->calm_ms - now_ms, on_calm);
-	loop_defer(m->loop, &m->flush, on_flush);
+	m->touched = true;
+	if (guard_is_home(m->guard))
+		restore_soon(m);
+	else
+		guard_call_home(m->guard);
+}
+
+void mirror_work(struct mirror *m)
+{
+	if (m->touched)
+		restore_soon(m);
+	flush_soon(m);
 }
 
 static void on_events(struct loop_watch *watch, unsigned events)
@@ -448,7 +391,9 @@ static void on_events(struct loop_watch *watch, unsigned events)
 	struct mirror *m = list_owner(watch, struct mirror, watch);
 
 	(void)events;
+	guard_enter(m->guard, m->loop);
 	mirror_poll(m);
+	guard_leave(m->guard);
 }
 
 static void stop_watching(struct mirror *m)
@@ -489,6 +434,7 @@ static void on_committed(struct loop_errand *errand)
 {
 	struct mirror *m = list_owner(errand, struct mirror, commit.errand);
 
+	guard_enter(m->guard, m->loop);
 	m->under_way = false;
 	if (m->commit.loaded)
 		note_load(m);
@@ -497,8 +443,8 @@ static void on_committed(struct loop_errand *errand)
 		note_failure(m, m->commit.status, m->commit.err.text);
 	else
 		note_success(m);
-	loop_defer(m->loop, &m->flush, on_flush);
-	mirror_tell(m);
+	flush_soon(m);
+	leave(m);
 }
 
 /*
@@ -510,9 +456,10 @@ static void own_mirror(struct mirror *const *m)
 	mirror_free(*m);
 }
 
-static void init(struct mirror *m, struct loop *loop, lease_report_fn *report, void *arg)
+static void init(struct mirror *m, struct guard *guard, lease_report_fn *report, void *arg)
 {
-	m->loop = loop;
+	m->guard = guard;
+	m->loop = guard->home.loop;
 	m->report = report;
 	m->report_arg = arg;
 	m->events = -1;
@@ -521,7 +468,6 @@ static void init(struct mirror *m, struct loop *loop, lease_report_fn *report, v
 	list_init(&m->urgent);
 	list_init(&m->background);
 	list_init(&m->batch);
-	list_init(&m->told);
 	list_init(&m->flush.node);
 }
 
@@ -581,7 +527,7 @@ static int load_first(struct mirror *m, const struct policy *policy, struct err 
 	return r < 0 ? err_set(err, r, "cannot watch the ruleset: %s", strerror(-r)) : 0;
 }
 
-int mirror_new(struct loop *loop, const struct policy *policy, enum netlink_refresh refresh,
+int mirror_new(struct guard *guard, const struct policy *policy, enum netlink_refresh refresh,
 	       lease_report_fn *report, void *arg, struct mirror **ret_mirror, struct err *err)
 {
 	const struct policy_nftables *nftables = policy_nftables(policy);
@@ -598,7 +544,7 @@ int mirror_new(struct loop *loop, const struct policy *policy, enum netlink_refr
 	m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
-	init(m, loop, report, arg);
+	init(m, guard, report, arg);
 	m->own = nftables->manage != POLICY_MANAGE_NO;
 	m->rules = nftables->manage == POLICY_MANAGE_CHAINS;
 	name_own_sets(m, nftables->table);
@@ -620,11 +566,7 @@ static void abandon(struct list *queue)
 	while ((node = list_take(queue)) != NULL) {
 		struct element *element = list_owner(node, struct element, place);
 
-		while (!list_empty(&element->waits)) {
-			struct list *first = element->waits.next;
-
-			lease_ask_drop(list_owner(first, struct wait, of_element)->ask);
-		}
+		asks_forget(&element->waits);
 	}
 }
 
@@ -639,8 +581,8 @@ void mirror_free(struct mirror *m)
 	abandon(&m->urgent);
 	abandon(&m->background);
 	abandon(&m->settled);
-	while (!list_empty(&m->told))
-		lease_ask_drop(list_owner(m->told.next, struct lease_ask, waits));
+	while (!list_empty(&m->guard->home.told))
+		ask_forget(list_owner(m->guard->home.told.next, struct lease_ask, waits));
 	loop_defer_stop(&m->flush);
 	loop_timer_stop(&m->pause);
 	loop_timer_stop(&m->retry);

@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/loop.h"
+#include "lease/guard.h"
 #include "lease/lease.h"
 #include "lease/map.h"
 #include "lease/netlink.h"
@@ -16,6 +17,8 @@
 
 /*
  * The mirror: the kernel's sets, kept the same as the table's elements.
+ *
+ * All of it is behind the table's guard: whoever calls is inside.
  *
  * It commits in groups. What a turn of the loop wants written goes together,
  * on a thread of its own; what comes while that is under way gathers for the
@@ -62,12 +65,12 @@ struct element {
 enum { MIRROR_LEASE4, MIRROR_LEASE6, MIRROR_ETHER4, MIRROR_ETHER6, MIRROR_OWN_SETS };
 
 /*
- * Make the mirror of @policy on @loop, as lease_table_new() has it.
+ * Make the mirror of @policy behind @guard, at its home, as lease_table_new() has it.
  *
  * Gives  0 and @ret_mirror, NULL if the policy wants none.
  * Later  @report with @arg.
  */
-int mirror_new(struct loop *loop, const struct policy *policy, enum netlink_refresh refresh,
+int mirror_new(struct guard *guard, const struct policy *policy, enum netlink_refresh refresh,
 	       lease_report_fn *report, void *arg, struct mirror **ret_mirror, struct err *err)
 	__attribute__((warn_unused_result));
 
@@ -87,9 +90,9 @@ void mirror_add(struct mirror *mirror, struct element *element);
  * Forget @element; asks that wait for it fail.
  *
  * Fails  -EBUSY: it is under way.
- * Later  the asks hear of it, at mirror_tell().
+ * Later  the asks hear of it, by guard_tell().
  */
-int mirror_drop(struct mirror *mirror, struct element *element) __attribute__((warn_unused_result));
+int mirror_drop(struct element *element) __attribute__((warn_unused_result));
 
 /* True if the kernel has @element in @mirror now, until @until_ms at least. */
 bool mirror_stands(const struct mirror *mirror, const struct element *element, uint64_t until_ms);
@@ -107,8 +110,8 @@ int mirror_want(struct mirror *mirror, struct element *element, uint64_t until_m
 /* Notice what others did to the sets of @mirror, as lease_table_poll(). */
 void mirror_poll(struct mirror *mirror);
 
-/* Call the asks of @mirror that have ended. The last thing that a callback of the loop does. */
-void mirror_tell(struct mirror *mirror);
+/* At home: do what threads elsewhere have left to be done for @mirror. */
+void mirror_work(struct mirror *mirror);
 
 /* Put what there is to say of @mirror into @status. */
 void mirror_status(const struct mirror *mirror, struct lease_status *status);

@@ -2,11 +2,13 @@
 noinst_LIBRARIES += liblease.a
 liblease_a_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 liblease_a_SOURCES = \
+	%D%/ask.c %D%/ask.h \
 	%D%/attr.h \
 	%D%/changes.c %D%/changes.h \
 	%D%/commit.c %D%/commit.h \
 	%D%/encode.c %D%/encode.h \
 	%D%/expression.c %D%/expression.h \
+	%D%/guard.c %D%/guard.h \
 	%D%/key.c %D%/key.h \
 	%D%/lease.h \
 	%D%/map.c %D%/map.h \

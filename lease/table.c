@@ -16,6 +16,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/own.h"
+#include "lease/guard.h"
 #include "lease/map.h"
 #include "lease/mirror.h"
 #include "lease/table.h"
@@ -40,7 +41,7 @@ struct lease {
 };
 
 struct lease_table {
-	struct loop *loop;
+	struct guard guard;
 	struct policy *policy; /* whose [nftables] the mirror serves */
 	struct mirror *mirror; /* NULL: the policy wants none */
 	uint64_t grace_ms, seed;
@@ -116,7 +117,7 @@ static int make_element(struct lease_table *table, const struct element_key *key
 	r = map_add(&table->elements, &element->node, hash);
 	if (r < 0)
 		return r;
-	r = heap_add(&table->element_ends, &element->end, loop_now_ms(table->loop));
+	r = heap_add(&table->element_ends, &element->end, table->guard.now_ms);
 	if (r < 0) {
 		map_drop(&table->elements, &element->node);
 		return r;
@@ -146,7 +147,7 @@ static int hold_element(struct lease_table *table, struct element *element, uint
 {
 	if (element->until_ms < until_ms)
 		element->until_ms = until_ms;
-	if (element->end.key <= loop_now_ms(table->loop))
+	if (element->end.key <= table->guard.now_ms)
 		heap_move(&table->element_ends, &element->end, element->until_ms);
 	return is_mirrored(table, element) ? mirror_want(table->mirror, element, until_ms, ask) : 0;
 }
@@ -199,7 +200,7 @@ static int make_lease(struct lease_table *table, struct element *element, struct
 	r = map_add(&table->leases, &lease->node, hash);
 	if (r < 0)
 		return r;
-	r = heap_add(&table->lease_ends, &lease->end, loop_now_ms(table->loop));
+	r = heap_add(&table->lease_ends, &lease->end, table->guard.now_ms);
 	if (r < 0) {
 		map_drop(&table->leases, &lease->node);
 		return r;
@@ -226,7 +227,7 @@ static uint64_t left_of_grant_ms(const struct policy_grant *grant, int64_t now_s
 static void renew_lease(struct lease_table *table, struct lease *lease,
 			const struct lease_wanted *wanted)
 {
-	uint64_t now_ms = loop_now_ms(table->loop);
+	uint64_t now_ms = table->guard.now_ms;
 	uint64_t ttl_ms = wanted->ttl_s > 0 ? (uint64_t)wanted->ttl_s * MS : LEAST_MS;
 	uint64_t left_ms = lease->until_ms > now_ms ? lease->until_ms - now_ms : 0;
 	uint64_t may_ms = left_of_grant_ms(lease->grant, wanted->now_s);
@@ -306,8 +307,7 @@ static bool end_element(struct lease_table *table, uint64_t now_ms)
 
 	if (element->until_ms > now_ms)
 		heap_move(&table->element_ends, first, element->until_ms);
-	else if (element->n_leases > 0 ||
-		 (is_mirrored(table, element) && mirror_drop(table->mirror, element) < 0))
+	else if (element->n_leases > 0 || (is_mirrored(table, element) && mirror_drop(element) < 0))
 		heap_move(&table->element_ends, first, now_ms + BUSY_MS);
 	else
 		drop_element(table, element);
@@ -321,7 +321,7 @@ static void set_timer(struct lease_table *table)
 {
 	const struct heap_node *lease = heap_first(&table->lease_ends);
 	const struct heap_node *element = heap_first(&table->element_ends);
-	uint64_t now_ms = loop_now_ms(table->loop);
+	uint64_t now_ms = table->guard.now_ms;
 	uint64_t first_ms = UINT64_MAX;
 
 	if (lease != NULL)
@@ -330,25 +330,45 @@ static void set_timer(struct lease_table *table)
 		first_ms = element->key;
 	if (first_ms >= table->timer_ms)
 		return;
+	if (!guard_is_home(&table->guard)) {
+		guard_call_home(&table->guard);
+		return;
+	}
 	table->timer_ms = first_ms;
-	loop_timer_start(table->loop, &table->timer, first_ms > now_ms ? first_ms - now_ms : 0,
-			 on_end);
+	loop_timer_start(table->guard.home.loop, &table->timer,
+			 first_ms > now_ms ? first_ms - now_ms : 0, on_end);
 }
 
 static void on_end(struct loop_timer *timer)
 {
 	struct lease_table *table = list_owner(timer, struct lease_table, timer);
-	uint64_t now_ms = loop_now_ms(table->loop);
+	uint64_t now_ms;
 	unsigned n = 0;
 
+	guard_enter(&table->guard, table->guard.home.loop);
+	now_ms = table->guard.now_ms;
 	table->timer_ms = UINT64_MAX;
 	while (n < END_AT_ONCE && end_lease(table, now_ms))
 		n++;
 	while (n < END_AT_ONCE && end_element(table, now_ms))
 		n++;
 	set_timer(table);
+	guard_leave(&table->guard);
+	guard_tell(&table->guard.home);
+}
+
+/* Do at home what was left to be done there. */
+static void on_called(struct loop_bell *bell)
+{
+	struct lease_desk *home = list_owner(bell, struct lease_desk, bell);
+	struct lease_table *table = list_owner(home->guard, struct lease_table, guard);
+
+	guard_enter(home->guard, home->loop);
+	set_timer(table);
 	if (table->mirror != NULL)
-		mirror_tell(table->mirror);
+		mirror_work(table->mirror);
+	guard_leave(home->guard);
+	guard_tell(home);
 }
 
 /*
@@ -409,7 +429,7 @@ static int grant_part(struct lease_table *table, struct lease_ask *ask, const st
 		return r;
 	renew_lease(table, lease, part->wanted);
 	/* The grant may have ended since it was judged; the element may stand for another lease. */
-	if (lease->until_ms <= loop_now_ms(table->loop))
+	if (lease->until_ms <= table->guard.now_ms)
 		return -ETIME;
 	r = hold_element(table, element, lease->until_ms, ask);
 	if (r < 0 && r != -EINPROGRESS)
@@ -475,12 +495,17 @@ int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy 
 	assert(ask->done != NULL);
 	assert(wanted->name->len > 0);
 
+	if (ask->desk == NULL)
+		ask->desk = &table->guard.home;
+	guard_enter(&table->guard, ask->desk->loop);
+
 	int r = grant_all(table, ask, policy, wanted);
 
+	set_timer(table);
+	guard_leave(&table->guard);
 	/* What was leased before something failed stays: the policy allows it. */
 	if (r < 0 && r != -EINPROGRESS)
 		lease_ask_drop(ask);
-	set_timer(table);
 	return r;
 }
 
@@ -499,24 +524,50 @@ uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t
 	return ttl_s;
 }
 
-void lease_table_poll(struct lease_table *table)
+void lease_table_poll(struct lease_table *table, struct lease_desk *desk)
 {
-	if (table->mirror != NULL)
-		mirror_poll(table->mirror);
+	if (table->mirror == NULL)
+		return;
+	guard_enter(&table->guard, desk != NULL ? desk->loop : table->guard.home.loop);
+	mirror_poll(table->mirror);
+	guard_leave(&table->guard);
+}
+
+int lease_desk_open(struct lease_table *table, struct loop *loop, struct lease_desk **ret_desk)
+{
+	OWN(own_free) struct lease_desk *desk = malloc(sizeof(*desk));
+	int r;
+
+	if (desk == NULL)
+		return -ENOMEM;
+	r = guard_desk_open(&table->guard, desk, loop);
+	if (r == 0)
+		*ret_desk = steal_ptr(desk);
+	return r;
+}
+
+void lease_desk_close(struct lease_desk *desk)
+{
+	if (desk == NULL)
+		return;
+	guard_desk_close(desk);
+	free(desk);
 }
 
 /*
  * Looking at it.
  */
 
-struct lease_status lease_table_status(const struct lease_table *table)
+struct lease_status lease_table_status(struct lease_table *table)
 {
 	struct lease_status status = { .up = true };
 
+	guard_enter(&table->guard, table->guard.home.loop);
 	if (table->mirror != NULL)
 		mirror_status(table->mirror, &status);
 	status.n_leases = table->leases.n;
 	status.n_elements = table->elements.n;
+	guard_leave(&table->guard);
 	return status;
 }
 
@@ -550,23 +601,30 @@ static bool lease_stands(const struct lease_table *table, const struct lease *le
 	return true;
 }
 
-void lease_table_visit(const struct lease_table *table, lease_visit_fn *visit, void *arg)
+/* Tell @visit of @lease if it has not ended. False: it wants no more. */
+static bool visit_lease(const struct lease_table *table, const struct lease *lease,
+			lease_visit_fn *visit, void *arg)
 {
-	uint64_t now_ms = loop_now_ms(table->loop);
+	const struct element_key *key = &lease->element->key;
+	uint64_t now_ms = table->guard.now_ms;
+	struct name name;
+
+	if (lease->until_ms <= now_ms ||
+	    name_from_wire(lease->name_wire, lease->name_len, &name) < 0)
+		return true;
+	return visit(arg, &key->agent, &key->address, key->protocol, key->port, &name, lease->grant,
+		     lease->until_ms - now_ms, lease_stands(table, lease));
+}
+
+void lease_table_visit(struct lease_table *table, lease_visit_fn *visit, void *arg)
+{
 	struct map_node *node = NULL;
 
-	while ((node = map_walk(&table->leases, node)) != NULL) {
-		const struct lease *lease = list_owner(node, const struct lease, node);
-		const struct element_key *key = &lease->element->key;
-		struct name name;
-
-		if (lease->until_ms <= now_ms ||
-		    name_from_wire(lease->name_wire, lease->name_len, &name) < 0)
-			continue;
-		if (!visit(arg, &key->agent, &key->address, key->protocol, key->port, &name,
-			   lease->grant, lease->until_ms - now_ms, lease_stands(table, lease)))
-			return;
-	}
+	guard_enter(&table->guard, table->guard.home.loop);
+	while ((node = map_walk(&table->leases, node)) != NULL)
+		if (!visit_lease(table, list_owner(node, const struct lease, node), visit, arg))
+			break;
+	guard_leave(&table->guard);
 }
 
 /*
@@ -581,12 +639,16 @@ int table_new(struct loop *loop, struct policy *policy, enum netlink_refresh ref
 
 	if (table == NULL)
 		return err_set(err, -ENOMEM, "out of memory");
-	table->loop = loop;
+	guard_init(&table->guard, loop);
 	table->policy = policy_ref(policy);
 	table->seed = hash_seed();
 	table->timer_ms = UINT64_MAX;
 	table->grace_ms = (uint64_t)policy_nftables(policy)->grace_s * MS;
-	r = mirror_new(loop, policy, refresh, report, arg, &table->mirror, err);
+	r = guard_listen(&table->guard, on_called);
+	if (r < 0)
+		err_set(err, r, "the lease table cannot be made: %s", strerror(-r));
+	else
+		r = mirror_new(&table->guard, policy, refresh, report, arg, &table->mirror, err);
 	if (r < 0) {
 		lease_table_free(table);
 		return r;
@@ -618,5 +680,6 @@ void lease_table_free(struct lease_table *table)
 	heap_done(&table->lease_ends);
 	heap_done(&table->element_ends);
 	policy_unref(table->policy);
+	guard_done(&table->guard);
 	free(table);
 }

@@ -199,7 +199,7 @@ static void on_ready(struct loop_watch *watch, unsigned events)
 		return;
 	}
 	c->n_in += (size_t)n;
-	lease_table_poll(c->owner->resolver->leases);
+	lease_table_poll(c->owner->resolver->leases, c->owner->resolver->desk);
 	if (n == 0)
 		life_event(&c->life, ENDED, 0);
 	else if (first_message(c) > 0 || is_hopeless(c))

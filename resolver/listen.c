@@ -184,7 +184,7 @@ static void on_datagrams(struct loop_watch *watch, unsigned events)
 	n = recvmmsg(door->fd, door->in.messages, BATCH, MSG_DONTWAIT, NULL);
 	if (n <= 0)
 		return;
-	lease_table_poll(door->resolver->leases);
+	lease_table_poll(door->resolver->leases, door->resolver->desk);
 	for (unsigned i = 0; i < (unsigned)n; i++)
 		if (read_client(door, i, &client))
 			query_receive(door->resolver, &client, door->in_bytes[i],

@@ -447,7 +447,7 @@ static struct query *take_spare(struct resolver *resolver, const struct client *
 	q->began_us = loop_exact_us(resolver->loop);
 	q->recorded = false;
 	upstream_wait_init(&q->upstream, on_reply);
-	q->ask = (struct lease_ask){ .done = on_leased };
+	q->ask = (struct lease_ask){ .desk = resolver->desk, .done = on_leased };
 	q->leasing = NULL;
 	return q;
 }

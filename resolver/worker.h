@@ -12,6 +12,7 @@ struct resolver {
 	struct loop *loop;
 	struct policy *policy; /* the current one, with a reference */
 	struct lease_table *leases;
+	struct lease_desk *desk; /* where leases are asked for; NULL: on the table's own loop */
 	struct audit *audit;
 	struct cache *cache;
 	struct upstreams *upstreams;

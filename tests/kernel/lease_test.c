@@ -111,7 +111,7 @@ static int grant(struct world *w, const char *agent, const char *address, uint32
 	if (address_parse(agent, &wanted.agent) < 0 || address_parse(address, &to) < 0 ||
 	    name_parse("www.example.com", &name) < 0)
 		abort();
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	r = lease_grant(w->table, &w->ask, &w->policy, &wanted);
 	if (r != -EINPROGRESS)
 		return r;

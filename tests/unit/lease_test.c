@@ -354,7 +354,7 @@ static void what_is_waited_for_goes_first(void **state)
 	world_settle(w);
 	w->n_elements = 0;
 	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	assert_int_equal(world_grant_many(w, &one, 3 * LIMIT_BATCH_ELEMENTS - 1, 1), -EINPROGRESS);
 	assert_true(world_run(w));
 	world_finish(w);

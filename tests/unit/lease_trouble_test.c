@@ -150,7 +150,7 @@ static void what_others_delete_is_restored(void **state)
 	world_settle(w);
 	w->n_elements = 5;
 	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	assert_false(lease_table_status(w->table).up);
 	assert_int_equal(world_grant_many(w, &ask, 0, 10), -EINPROGRESS);
 	world_settle(w);
@@ -163,7 +163,7 @@ static void what_others_delete_is_restored(void **state)
 	scripted_pass(w->loop, 1000);
 	w->n_elements = 0;
 	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	world_settle(w);
 	assert_int_equal(world_alive(w), 10);
 	assert_int_equal(lease_table_status(w->table).n_restores, 2);
@@ -180,7 +180,7 @@ static void restored_element_keeps_its_longest_lease(void **state)
 			 0);
 	w->n_elements = 0;
 	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	world_settle(w);
 	assert_int_equal(world_left_ms(w, "192.0.2.1"), 600000 + WORLD_GRACE_MS);
 }
@@ -191,7 +191,7 @@ static void touched_ruleset_is_loaded_again(void **state)
 
 	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 60 }), 0);
 	w->touched = NETLINK_TOUCHED_RULESET | NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	world_settle(w);
 	assert_int_equal(w->n_loads, 2);
 	assert_int_equal(world_alive(w), 1);
@@ -206,7 +206,7 @@ static void batch_that_is_dropped_at_the_end_closes_nothing(void **state)
 	static struct world_ask ask; /* until the table is freed */
 
 	w->touched = NETLINK_TOUCHED_RULESET;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	world_settle(w);
 	assert_int_equal(w->n_loads, 2);
 	ask = (struct world_ask){ .n_done = 0 };
@@ -263,7 +263,7 @@ static void two_writers_do_not_chase_each_other(void **state)
 	for (unsigned i = 0; i < 1000; i++) {
 		w->n_elements = 0;
 		w->touched = NETLINK_TOUCHED_ELEMENTS;
-		lease_table_poll(w->table);
+		lease_table_poll(w->table, NULL);
 		world_settle(w);
 		scripted_pass(w->loop, 1);
 		world_settle(w);
@@ -272,7 +272,7 @@ static void two_writers_do_not_chase_each_other(void **state)
 
 	/* But who asks does not wait for that. */
 	w->touched = NETLINK_TOUCHED_ELEMENTS;
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	before = w->n_writes;
 	assert_int_equal(world_grant_now(w, (struct world_wish){ .ttl_s = 3600 }), 0);
 	assert_int_equal(w->n_writes, before + 1);
@@ -323,7 +323,7 @@ static void without_a_mirror_everything_stands_at_once(void **state)
 	world_open(w);
 	assert_int_equal(w->n_open, 0);
 	assert_int_equal(world_grant(w, &ask, (struct world_wish){ .ttl_s = 60 }), 0);
-	lease_table_poll(w->table);
+	lease_table_poll(w->table, NULL);
 	lease_table_visit(w->table, world_see, &seen);
 	assert_int_equal(seen.n_standing, 1);
 	assert_true(lease_table_status(w->table).up);
