@@ -160,7 +160,9 @@ static int start(struct serve *serve, struct err *err)
 	r = lease_table_new(serve->loop, serve->policy, on_mirror, serve, &serve->leases, err);
 	if (r < 0)
 		return r;
-	resolver_serve(serve->resolver, serve->leases);
+	r = resolver_serve(serve->resolver, serve->leases, err);
+	if (r < 0)
+		return r;
 	return announce(serve, err);
 }
 

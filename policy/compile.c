@@ -246,6 +246,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 		.ttl_min_s = (uint32_t)d->ttl_min_s,
 		.ttl_max_s = (uint32_t)d->ttl_max_s,
 		.cache_entries = (uint32_t)d->cache_entries,
+		.threads = (uint32_t)d->threads,
 	};
 	policy->clients = d->clients.items;
 	policy->n_clients = d->clients.n;

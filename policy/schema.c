@@ -144,7 +144,14 @@ static const struct schema_key resolver_keys[] = {
 	  .max = 10000000,
 	  .value = "10000",
 	  .field = offsetof(struct draft_resolver, cache_entries),
-	  .help = "Answers that are kept; 0 keeps none." },
+	  .help = "Answers that each thread keeps; 0 keeps none." },
+	{ .key = "threads",
+	  .type = VALUE_COUNT,
+	  .min = 1,
+	  .max = 64,
+	  .value = "1",
+	  .field = offsetof(struct draft_resolver, threads),
+	  .help = "Threads that answer, each with a cache of its own." },
 };
 
 static const struct schema_key nftables_keys[] = {

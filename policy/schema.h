@@ -96,7 +96,7 @@ struct draft_deny {
 struct draft_resolver {
 	struct draft draft;
 	struct value_list listen, clients, upstreams;
-	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries;
+	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries, threads;
 };
 
 struct draft_nftables {

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 
 /* A quarter goes to clients; so many as no limit on descriptors makes fewer of, at most. */
-struct descriptors descriptors_share(unsigned n_listeners)
+static struct descriptors share_all(unsigned n_listeners)
 {
 	const unsigned kept = LIMIT_DESCRIPTORS_KEPT + n_listeners;
 	struct descriptors share = { LIMIT_TCP_CLIENTS, LIMIT_UPSTREAM_SOCKETS };
@@ -22,4 +22,11 @@ struct descriptors descriptors_share(unsigned n_listeners)
 	if (share.upstreams > left - share.clients)
 		share.upstreams = left - share.clients;
 	return share;
+}
+
+struct descriptors descriptors_share(unsigned n_listeners, unsigned n_threads)
+{
+	struct descriptors all = share_all(n_listeners * n_threads);
+
+	return (struct descriptors){ all.clients / n_threads, all.upstreams / n_threads };
 }

@@ -13,7 +13,9 @@ struct descriptors {
 };
 
 /*
- * Share out what the process may open (RLIMIT_NOFILE), of which @n_listeners are listening sockets
- * and LIMIT_DESCRIPTORS_KEPT are kept back.
+ * Share out what the process may open (RLIMIT_NOFILE) among @n_threads, of which each has
+ * @n_listeners listening sockets; LIMIT_DESCRIPTORS_KEPT are kept back.
+ *
+ * Gives  the part of one.
  */
-struct descriptors descriptors_share(unsigned n_listeners);
+struct descriptors descriptors_share(unsigned n_listeners, unsigned n_threads);

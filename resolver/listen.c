@@ -278,7 +278,28 @@ static int set_options(int fd, const struct endpoint *endpoint, int type)
 	return 0;
 }
 
-static int open_socket(const struct endpoint *endpoint, int type, struct err *err)
+/*
+ * Several workers share an address, and the kernel deals out what comes (SO_REUSEPORT). The first
+ * binds as if it were alone, so that it fails where another process has the address; only then
+ * does it let the others, which say so before they bind, share it.
+ */
+static int bind_shared(int fd, const struct resolver *worker, const struct sockaddr *at,
+		       socklen_t len)
+{
+	bool shared = policy_resolver(worker->policy)->threads > 1;
+	int on = 1;
+
+	if (worker->number == 0 && bind(fd, at, len) < 0)
+		return -errno;
+	if (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+		return -errno;
+	if (worker->number > 0 && bind(fd, at, len) < 0)
+		return -errno;
+	return 0;
+}
+
+static int open_socket(const struct resolver *worker, const struct endpoint *endpoint, int type,
+		       struct err *err)
 {
 	char text[ENDPOINT_TEXT_SIZE];
 	struct sockaddr_storage at;
@@ -286,8 +307,8 @@ static int open_socket(const struct endpoint *endpoint, int type, struct err *er
 	OWN(own_close) int fd = socket(at.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int r = fd < 0 ? -errno : set_options(fd, endpoint, type);
 
-	if (r == 0 && bind(fd, (const struct sockaddr *)&at, len) < 0)
-		r = -errno;
+	if (r == 0)
+		r = bind_shared(fd, worker, (const struct sockaddr *)&at, len);
 	if (r == 0 && type == SOCK_STREAM && listen(fd, BACKLOG) < 0)
 		r = -errno;
 	if (r == 0)
@@ -311,7 +332,7 @@ static int door_new(struct resolver *resolver, const struct endpoint *endpoint,
 		    struct door **ret_door, struct err *err)
 {
 	struct door *door;
-	int fd = open_socket(endpoint, SOCK_DGRAM, err);
+	int fd = open_socket(resolver, endpoint, SOCK_DGRAM, err);
 
 	if (fd < 0)
 		return fd;
@@ -335,13 +356,13 @@ static int door_new(struct resolver *resolver, const struct endpoint *endpoint,
 	return 0;
 }
 
-static int gate_init(struct gate *gate, struct listeners *listeners, struct loop *loop,
+static int gate_init(struct gate *gate, struct listeners *listeners, struct resolver *resolver,
 		     const struct endpoint *endpoint, struct err *err)
 {
 	gate->connections = &listeners->connections;
-	gate->loop = loop;
+	gate->loop = resolver->loop;
 	gate->endpoint = *endpoint;
-	gate->fd = open_socket(endpoint, SOCK_STREAM, err);
+	gate->fd = open_socket(resolver, endpoint, SOCK_STREAM, err);
 	if (gate->fd < 0)
 		return gate->fd;
 	int r = open_gate(gate);
@@ -377,7 +398,9 @@ static struct listeners *allocate(struct resolver *resolver, unsigned n)
 
 	if (listeners == NULL)
 		return NULL;
-	connections_init(&listeners->connections, resolver, descriptors_share(2 * n).clients);
+	connections_init(
+		&listeners->connections, resolver,
+		descriptors_share(2 * n, policy_resolver(resolver->policy)->threads).clients);
 	listeners->doors = calloc(n, sizeof(struct door *));
 	listeners->gates = calloc(n, sizeof(listeners->gates[0]));
 	if (listeners->doors != NULL && listeners->gates != NULL)
@@ -395,7 +418,7 @@ static int open_both(struct listeners *listeners, struct resolver *resolver,
 	if (r < 0)
 		return r;
 	listeners->n++;
-	return gate_init(&listeners->gates[i], listeners, resolver->loop, endpoint, err);
+	return gate_init(&listeners->gates[i], listeners, resolver, endpoint, err);
 }
 
 /* True if opening @endpoint failed with @status because the host has no IPv6. */

@@ -4,6 +4,7 @@ libresolver_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/connection.c %D%/connection.h \
+	%D%/crew.c %D%/crew.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	%D%/ending.c %D%/ending.h \
 	%D%/listen.c %D%/listen.h \

@@ -4,22 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/own.h"
+#include "resolver/crew.h"
 #include "resolver/worker.h"
 
-void resolver_stop(struct resolver *resolver)
+void worker_free(struct resolver *worker)
 {
-	if (resolver == NULL)
+	if (worker == NULL)
 		return;
-	query_end_all(resolver);
-	listeners_free(resolver->listeners);
-	upstreams_free(resolver->upstreams);
-	cache_free(resolver->cache);
-	policy_unref(resolver->policy);
-	free(resolver);
+	query_end_all(worker);
+	listeners_free(worker->listeners);
+	upstreams_free(worker->upstreams);
+	cache_free(worker->cache);
+	policy_unref(worker->policy);
+	free(worker);
 }
 
-int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
-		  struct resolver **ret_resolver, struct err *err)
+int worker_new(struct loop *loop, struct policy *policy, struct audit *audit, unsigned number,
+	       struct resolver **ret_worker, struct err *err)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int r;
@@ -27,6 +28,7 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 	if (resolver == NULL)
 		return err_set(err, -ENOMEM, "no memory for the resolver");
 	resolver->loop = loop;
+	resolver->number = number;
 	resolver->policy = policy_ref(policy);
 	resolver->audit = audit;
 	resolver->generation = 1;
@@ -40,6 +42,32 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 	if (r == 0)
 		r = listeners_new(resolver, &resolver->listeners, err);
 	if (r < 0) {
+		worker_free(resolver);
+		return r;
+	}
+	*ret_worker = resolver;
+	return 0;
+}
+
+void resolver_stop(struct resolver *resolver)
+{
+	if (resolver == NULL)
+		return;
+	crew_free(resolver->crew);
+	worker_free(resolver);
+}
+
+int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
+		  struct resolver **ret_resolver, struct err *err)
+{
+	struct resolver *resolver;
+	int r = worker_new(loop, policy, audit, 0, &resolver, err);
+
+	if (r == 0)
+		r = crew_new(resolver, &resolver->crew, err);
+	else
+		resolver = NULL;
+	if (r < 0) {
 		resolver_stop(resolver);
 		return r;
 	}
@@ -47,9 +75,10 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 	return 0;
 }
 
-void resolver_serve(struct resolver *resolver, struct lease_table *leases)
+int resolver_serve(struct resolver *resolver, struct lease_table *leases, struct err *err)
 {
 	resolver->leases = leases;
+	return crew_serve(resolver->crew, leases, err);
 }
 
 bool resolver_has_upstream(const struct resolver *resolver)

@@ -41,9 +41,13 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 
 /*
  * Serve what comes to @resolver from the loop's next turn on, with leases from @leases, which must
- * outlive it. Given the loop has not run since resolver_open().
+ * outlive it. Given the loop has not run since resolver_open(). The threads of [resolver] threads
+ * are started now, with the privileges that the process has by then.
+ *
+ * Fails  -errno and @err: a thread cannot be started.
  */
-void resolver_serve(struct resolver *resolver, struct lease_table *leases);
+int resolver_serve(struct resolver *resolver, struct lease_table *leases, struct err *err)
+	__attribute__((warn_unused_result));
 
 /* Stop and free @resolver; NULL is allowed. Queries under way end without an answer. */
 void resolver_stop(struct resolver *resolver);

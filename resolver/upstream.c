@@ -565,7 +565,7 @@ int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *
 	up->cache = cache;
 	up->ttl_min_s = settings->ttl_min_s;
 	up->ttl_max_s = settings->ttl_max_s;
-	up->max_sockets = descriptors_share(2 * settings->n_listen).upstreams;
+	up->max_sockets = descriptors_share(2 * settings->n_listen, settings->threads).upstreams;
 	up->seed = hash_seed();
 	for (unsigned i = 0; i < N_BUCKETS; i++)
 		list_init(&up->fetches[i]);

@@ -7,9 +7,13 @@
 #include "resolver/resolver.h"
 #include "resolver/upstream.h"
 
-/* A resolver, and all that hangs on it. */
+struct crew;
+
+/* A worker: one thread's part of a resolver, and all that hangs on it. The first is the resolver. */
 struct resolver {
 	struct loop *loop;
+	unsigned number;       /* 0: the first */
+	struct crew *crew;     /* of the first: the others */
 	struct policy *policy; /* the current one, with a reference */
 	struct lease_table *leases;
 	struct lease_desk *desk; /* where leases are asked for; NULL: on the table's own loop */
@@ -22,3 +26,15 @@ struct resolver {
 	struct query *spare; /* for the next one, which keeps it only if it must wait */
 	uint64_t generation;
 };
+
+/*
+ * Make worker @number of a resolver on @loop, with its sockets open.
+ *
+ * Fails  as resolver_open().
+ * Owns   a reference to @policy; the caller calls worker_free().
+ */
+int worker_new(struct loop *loop, struct policy *policy, struct audit *audit, unsigned number,
+	       struct resolver **ret_worker, struct err *err) __attribute__((warn_unused_result));
+
+/* Free @worker; NULL is allowed. Queries under way end without an answer. */
+void worker_free(struct resolver *worker);

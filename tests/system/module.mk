@@ -18,4 +18,5 @@ EXTRA_DIST += \
 	%D%/policy_test.py \
 	%D%/run \
 	%D%/servers.py \
+	%D%/threads_test.py \
 	%D%/wire.py
