@@ -48,7 +48,7 @@ void policy_type_print(uint16_t type, char text[16])
 {
 	for (size_t i = 0; i < N_TYPES; i++)
 		if (types[i].type == type) {
-			snprintf(text, 16, "%s", types[i].name);
+			memcpy(text, types[i].name, strlen(types[i].name) + 1);
 			return;
 		}
 	snprintf(text, 16, "TYPE%u", type);

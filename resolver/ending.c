@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/ending.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include "audit/audit.h"
 #include "base/limits.h"
@@ -10,7 +8,7 @@
 #include "resolver/wire.h"
 #include "resolver/worker.h"
 
-enum { EDE_TEXT_SIZE = 256 };
+enum { EDE_TEXT_SIZE = 256, EDE_PLACE_MAX = 64 };
 
 static const char *rcode_word(uint16_t rcode)
 {
@@ -63,23 +61,55 @@ static int record_ending(struct resolver *resolver, const struct client *client,
 		ret_id);
 }
 
+/* Append @text, or what fits of it, at @at; give the new end. Room for a NUL is left before @end. */
+static char *put(char *at, const char *end, const char *text)
+{
+	size_t room = (size_t)(end - 1 - at), len = strlen(text);
+
+	if (len > room)
+		len = room;
+	memcpy(at, text, len);
+	return at + len;
+}
+
+static char *put_number(char *at, const char *end, uint64_t number)
+{
+	char digits[21] = "";
+	char *first = digits + sizeof(digits) - 1;
+
+	do
+		*--first = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	return put(at, end, first);
+}
+
 /*
  * The text of an Extended DNS Error: the reason's word and sentence, the policy line that would
- * have to change, and the record. No byte of it is a stranger's.
+ * have to change, and the record. No byte of it is a stranger's. By hand, since it is a third of
+ * what a denial costs if snprintf() does it.
  */
 static void print_ede(const struct ending *ending, uint64_t id, char text[EDE_TEXT_SIZE])
 {
 	const char *file = ending->place.file;
-	char place[96] = "";
+	char *at = text, *end = text + EDE_TEXT_SIZE;
 
+	at = put(at, end, ending->reason);
+	at = put(at, end, ": ");
+	at = put(at, end, ending->sentence);
 	if (file != NULL && ending->place.line > 0) {
 		const char *slash = strrchr(file, '/');
+		/* A name of any length must leave room for what follows. */
+		const char *place_end = at + EDE_PLACE_MAX < end ? at + EDE_PLACE_MAX : end;
 
-		snprintf(place, sizeof(place), " (%.64s:%u)", slash != NULL ? slash + 1 : file,
-			 ending->place.line);
+		at = put(at, end, " (");
+		at = put(at, place_end, slash != NULL ? slash + 1 : file);
+		at = put(at, end, ":");
+		at = put_number(at, end, ending->place.line);
+		at = put(at, end, ")");
 	}
-	snprintf(text, EDE_TEXT_SIZE, "%s: %s%s; record %" PRIu64, ending->reason, ending->sentence,
-		 place, id);
+	at = put(at, end, "; record ");
+	at = put_number(at, end, id);
+	*at = '\0';
 }
 
 void ending_tell(struct resolver *resolver, struct client *client, const struct question *question,

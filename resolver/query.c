@@ -434,9 +434,10 @@ static struct query *take_spare(struct resolver *resolver, const struct client *
 {
 	struct query *q = resolver->spare;
 
-	assert(life_kind_complete(&query_kind));
-	if (q == NULL)
+	if (q == NULL) {
+		assert(life_kind_complete(&query_kind));
 		q = resolver->spare = malloc(sizeof(*q));
+	}
 	if (q == NULL)
 		return NULL;
 	list_init(&q->node);

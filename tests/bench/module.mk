@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: MIT
 # Measurements, run by hand: a timing decides no test.
-EXTRA_DIST += %D%/answers.py
+EXTRA_PROGRAMS = %D%/echo
+EXTRA_DIST += %D%/resolver.py
