@@ -33,6 +33,14 @@ enum {
 	LIMIT_GRANT_PORTS = 256,         /* ports of one grant, ranges counted out */
 	LIMIT_BATCH_ELEMENTS = 1024,     /* elements in one transaction */
 
+	/* Budgets: what is remembered of the names that were asked for below wildcards. */
+	LIMIT_BUDGETS = 8192,           /* registered domains, of all agents and grants */
+	LIMIT_BUDGETS_EACH = 1024,      /* the same, of one agent */
+	LIMIT_BUDGET_NAMES = 262144,    /* names of the last minute, of all budgets */
+	LIMIT_BUDGET_NAMES_EACH = 1000, /* the most that `max_names` may say */
+	LIMIT_BUDGET_LABELS = 128,      /* labels that each budget knows again */
+	LIMIT_BUDGET_RATES = 4096,      /* agents times grants with a rate */
+
 	/* The policy file. */
 	LIMIT_POLICY_BYTES = 64 << 20, /* one file */
 	LIMIT_POLICY_LINE = 16384,     /* one line */

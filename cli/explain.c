@@ -236,6 +236,31 @@ static json_t *grant_to_json(const struct policy_grant *grant)
 	return object;
 }
 
+/* Add to @object, which is of @grant, what an agent may ask for by it where @verdict covers @name. */
+static void add_budget(json_t *object, const struct policy_grant *grant,
+		       const struct policy_verdict *verdict, const struct name *name)
+{
+	const struct policy_rate *rate = &grant->budget.rate;
+	char text[NAME_TEXT_SIZE];
+	struct name domain;
+	const uint8_t *wire;
+	size_t len;
+
+	if (verdict->domain_labels != 0) {
+		wire = name_suffix(name, (unsigned)name->labels - verdict->domain_labels, &len);
+		if (name_from_wire(wire, len, &domain) == 0)
+			name_print(&domain, text);
+		json_object_set_new(object, "domain", json_string(text));
+		json_object_set_new(object, "max_names", json_integer(grant->budget.names));
+		json_object_set_new(object, "max_labels", json_integer(grant->budget.labels));
+	}
+	if (rate->actions != 0) {
+		snprintf(text, sizeof(text), "%u/%c", rate->actions,
+			 rate->window_ms == 1000 ? 's' : 'm');
+		json_object_set_new(object, "max_rate", json_string(text));
+	}
+}
+
 static bool allows_by(const struct policy_verdict *verdict, const struct policy_grant *grant)
 {
 	for (unsigned i = 0; i < verdict->n_grants; i++)
@@ -387,6 +412,8 @@ static json_t *answer_to_json(const char *what, const struct policy *policy,
 			   escaped_json(verdict->place.file), "line", (int)verdict->place.line,
 			   "grant", grant_to_json(grant), "dns", dns_to_json(policy, q, v),
 			   "nftables", nftables_to_json(policy, q, v), "proxy");
+	if (grant != NULL)
+		add_budget(json_object_get(object, "grant"), grant, verdict, &q->name);
 	if (q->port != 0) {
 		json_object_set_new(object, "port", json_integer(q->port));
 		json_object_set_new(object, "protocol",
@@ -430,6 +457,23 @@ static void print_nftables(const json_t *array)
 		       json_string_value(json_array_get(array, i)));
 }
 
+static void print_grant(const json_t *grant)
+{
+	const char *expires = text_of(grant, "expires");
+
+	printf("grant     %s\n", text_of(grant, "label"));
+	printf("          owner: %s\n", text_of(grant, "owner"));
+	printf("          reason: %s\n", text_of(grant, "reason"));
+	printf("          expires: %s\n", *expires ? expires : "never");
+	if (json_object_get(grant, "domain") != NULL)
+		printf("          a minute: %d names and %d bytes of new labels in %s\n",
+		       (int)json_integer_value(json_object_get(grant, "max_names")),
+		       (int)json_integer_value(json_object_get(grant, "max_labels")),
+		       text_of(grant, "domain"));
+	if (json_object_get(grant, "max_rate") != NULL)
+		printf("          questions: %s\n", text_of(grant, "max_rate"));
+}
+
 static void print_answer(const json_t *answer)
 {
 	const json_t *grant = json_object_get(answer, "grant");
@@ -445,14 +489,8 @@ static void print_answer(const json_t *answer)
 	if (json_integer_value(json_object_get(answer, "line")) != 0)
 		printf(":%d", (int)json_integer_value(json_object_get(answer, "line")));
 	putchar('\n');
-	if (!json_is_null(grant)) {
-		const char *expires = text_of(grant, "expires");
-
-		printf("grant     %s\n", text_of(grant, "label"));
-		printf("          owner: %s\n", text_of(grant, "owner"));
-		printf("          reason: %s\n", text_of(grant, "reason"));
-		printf("          expires: %s\n", *expires ? expires : "never");
-	}
+	if (!json_is_null(grant))
+		print_grant(grant);
 	print_dns(json_object_get(answer, "dns"));
 	print_nftables(json_object_get(answer, "nftables"));
 	puts("proxy     there is none yet: connections are not looked into");

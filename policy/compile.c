@@ -63,6 +63,33 @@ static void add_host(struct load *load, struct policy *policy, const struct draf
 			   LIMIT_GRANTS_PER_HOST);
 	else
 		load->no_memory |= r < 0;
+	if (r == 0 && host->kind == HOST_WILDCARD)
+		hosts_set_domain(&policy->hosts, &name, host_domain_labels(&name));
+}
+
+/* What @d lets an agent ask for in a minute. */
+static struct policy_budget make_budget(struct load *load, const struct draft_allow *d)
+{
+	static const char *const keys[] = { "max_names", "max_labels" };
+	const struct host *hosts = d->hosts.items;
+	bool wildcard = false;
+
+	for (unsigned i = 0; i < d->hosts.n; i++)
+		wildcard |= hosts[i].kind == HOST_WILDCARD;
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]) && !wildcard; i++)
+		if (schema_line(&d->draft, keys[i]) != 0)
+			load_fault(load, schema_place(&d->draft, keys[i]),
+				   "`%s` is for names below a wildcard, and the grant `%s` lists "
+				   "none; `max_rate` is for any grant",
+				   keys[i], d->draft.label);
+	return (struct policy_budget){
+		.names = (uint32_t)d->max_names,
+		.labels = (uint32_t)d->max_labels,
+		.rate = d->max_rate,
+		.names_place = schema_place(&d->draft, "max_names"),
+		.labels_place = schema_place(&d->draft, "max_labels"),
+		.rate_place = schema_place(&d->draft, "max_rate"),
+	};
 }
 
 /* Gather the hosts of @d that are addresses. */
@@ -101,6 +128,7 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 		.expires_s = schema_line(&d->draft, "expires") ? d->expires_s : INT64_MAX,
 		.allow_private = d->allow_private,
 		.allow_doh = d->doh,
+		.budget = make_budget(load, d),
 	};
 	add_literals(load, d, grant);
 	for (unsigned i = 0; i < d->hosts.n; i++) {

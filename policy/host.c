@@ -187,3 +187,39 @@ bool host_is_public_suffix(const struct name *name)
 	/* Without a list, every wildcard is as wide as it can be. */
 	return psl == NULL || psl_is_public_suffix2(psl, text, PSL_TYPE_ANY);
 }
+
+/* How many labels of @text begin at byte @from or behind it, and the one that it lies in. */
+static unsigned labels_from(const char *text, size_t from)
+{
+	unsigned labels = 1;
+
+	for (size_t i = 0; text[i] != '\0'; i++)
+		if (text[i] == '\\')
+			i++; /* a dot behind it is part of a label */
+		else if (text[i] == '.' && i >= from)
+			labels++;
+	return labels;
+}
+
+unsigned host_domain_labels(const struct name *name)
+{
+	enum { LABELS_MAX = 8 }; /* more than any public suffix has */
+	const psl_ctx_t *psl = psl_builtin();
+	unsigned skip = name->labels > LABELS_MAX ? name->labels - LABELS_MAX : 0;
+	char text[NAME_TEXT_SIZE];
+	struct name tail;
+	const uint8_t *wire;
+	const char *domain;
+	size_t len;
+
+	/* Without a list, all below a top-level domain counts as one. */
+	if (psl == NULL)
+		return name->labels > 0;
+	wire = name_suffix(name, skip, &len);
+	tail.len = (uint8_t)len;
+	tail.labels = (uint8_t)(name->labels - skip);
+	memcpy(tail.wire, wire, len);
+	name_print(&tail, text);
+	domain = psl_registrable_domain(psl, text);
+	return domain != NULL ? labels_from(text, (size_t)(domain - text)) : 0;
+}

@@ -42,5 +42,13 @@ int host_parse(const char *text, struct host_parsed *ret_parsed, struct err *err
 /* Unpack the name of @host, or of what a wildcard stands before; false if it is an address. */
 bool host_name(const struct host *host, struct name *ret_name);
 
+/*
+ * How many of the last labels of @name are its registered domain: a public suffix and one more.
+ *
+ * Gives  0 if it has none: it is a public suffix, or the root.
+ * Never  allocates.
+ */
+unsigned host_domain_labels(const struct name *name);
+
 /* True if @name is a public suffix, such as `com` or `co.uk`, or has no label. */
 bool host_is_public_suffix(const struct name *name);

@@ -34,6 +34,7 @@ struct grant_list {
 
 struct hosts_grants {
 	struct grant_list exact, wild;
+	uint8_t domain; /* how many of the wildcard's last labels are a registered domain */
 };
 
 /*
@@ -256,6 +257,17 @@ int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
 	return r;
 }
 
+void hosts_set_domain(struct hosts *hosts, const struct name *name, unsigned labels)
+{
+	const struct hosts_slot *slot;
+	struct suffixes s;
+
+	split(hosts, name, &s);
+	slot = find_slot(hosts, name, &s, 0);
+	assert(slot->grants != 0);
+	hosts->grants[slot->grants - 1].domain = (uint8_t)labels;
+}
+
 int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t number)
 {
 	struct hosts_slot *slot;
@@ -314,6 +326,7 @@ static void match_above(const struct hosts *hosts, const struct hosts_slot *slot
 		match->wild = wild->grants;
 		match->n_wild = wild->n;
 		match->wild_labels = labels;
+		match->wild_domain = hosts->grants[slot->grants - 1].domain;
 	}
 	if (slot->deny_wild != 0) {
 		match->denied_by = slot->deny_wild;

@@ -37,6 +37,7 @@ struct hosts_match {
 	const struct policy_grant *const *wild;  /* those of the longest wildcard */
 	unsigned n_exact, n_wild;
 	unsigned wild_labels;        /* of that wildcard, without its `*` */
+	unsigned wild_domain;        /* how many of them are a registered domain; 0: none are */
 	unsigned denied_by;          /* number of a [deny] section, from 1; 0: none */
 	bool denied_below;           /* one lists all below the name */
 	enum policy_special special; /* of the longest special-use zone that holds the name */
@@ -61,6 +62,12 @@ void hosts_done(struct hosts *hosts);
  */
 int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
 		    const struct policy_grant *grant) __attribute__((warn_unused_result));
+
+/*
+ * Say in @hosts that the last @labels labels of @name, which is a wildcard's, are a registered
+ * domain. Given a grant was added for the wildcard.
+ */
+void hosts_set_domain(struct hosts *hosts, const struct name *name, unsigned labels);
 
 /*
  * Say in @hosts that [deny] section number @number, from 1, lists @name, or all below it.

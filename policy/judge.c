@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include "policy/doh.h"
+#include "policy/host.h"
 #include "policy/private.h"
 
 static const struct policy_place built_in = { "built in", 0 };
@@ -79,6 +80,7 @@ static struct policy_verdict weigh_all(const struct policy_grant *const *grants,
 			if (verdict.allowing == 0)
 				verdict.place = grants[i]->place;
 			verdict.allowing |= UINT32_C(1) << i;
+			verdict.metered |= grants[i]->budget.rate.actions != 0;
 		} else if (verdict.allowing == 0 &&
 			   (i == 0 || rank(reason) > rank(verdict.reason))) {
 			verdict.reason = reason;
@@ -107,15 +109,34 @@ static struct policy_verdict deny(enum policy_reason reason, struct policy_place
 	return (struct policy_verdict){ .code = POLICY_DENY, .reason = reason, .place = place };
 }
 
+/* As weigh_all(), of the longest wildcard: what it allows is metered by registered domain. */
+static struct policy_verdict weigh_wildcard(const struct hosts_match *match,
+					    const struct name *name, const struct ask *ask)
+{
+	struct policy_verdict verdict = weigh_all(match->wild, match->n_wild, ask);
+
+	if (verdict.code != POLICY_ALLOW)
+		return verdict;
+	verdict.metered = true;
+	verdict.domain_labels = (uint8_t)match->wild_domain;
+	if (match->wild_domain == 0)
+		verdict.domain_labels = (uint8_t)host_domain_labels(name);
+	/* A public suffix belongs to nobody but itself. */
+	if (verdict.domain_labels == 0)
+		verdict.domain_labels = name->labels;
+	return verdict;
+}
+
 static struct policy_verdict judge_grants(const struct policy *policy,
-					  const struct hosts_match *match, const struct ask *ask)
+					  const struct hosts_match *match, const struct name *name,
+					  const struct ask *ask)
 {
 	if (match->n_exact > 0)
 		return weigh_all(match->exact, match->n_exact, ask);
 	if (match->denied_by != 0)
 		return deny(POLICY_REASON_DENIED, policy->denies[match->denied_by - 1].place);
 	if (match->n_wild > 0)
-		return weigh_all(match->wild, match->n_wild, ask);
+		return weigh_wildcard(match, name, ask);
 	return deny(match->allowed_below ? POLICY_REASON_NAME_ABOVE : POLICY_REASON_NOT_LISTED,
 		    policy->place);
 }
@@ -162,12 +183,13 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 		verdict.special = match.special;
 	} else {
 		ask->need_doh = match.doh;
-		verdict = judge_grants(policy, &match, ask);
+		verdict = judge_grants(policy, &match, name, ask);
 		/* Without a grant that could override the list, it is the list that denies. */
 		if (match.doh && verdict.n_grants == 0)
 			verdict = deny(POLICY_REASON_DOH, built_in);
 	}
 	verdict.exists = name_exists(&match, &verdict, ask->now_s);
+	verdict.listed_below = match.allowed_below || match.special_below;
 	return verdict;
 }
 

@@ -12,6 +12,7 @@ libpolicy_a_SOURCES = \
 	%D%/load.c %D%/load.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/private.h \
+	%D%/rate.c \
 	%D%/read.c %D%/read.h \
 	%D%/review.c \
 	%D%/schema.c %D%/schema.h \

@@ -38,6 +38,22 @@ struct policy_port {
 	uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
 };
 
+/* So many actions in any window of so many milliseconds. All zero is no limit. */
+struct policy_rate {
+	uint32_t actions, window_ms;
+};
+
+/*
+ * What a grant lets an agent ask for in a minute, and where that is written: its key, or its
+ * section. The first two are for names that its wildcards cover, for each registered domain.
+ */
+struct policy_budget {
+	uint32_t names;  /* different names */
+	uint32_t labels; /* bytes of labels not seen before */
+	struct policy_rate rate;
+	struct policy_place names_place, labels_place, rate_place;
+};
+
 /* A grant, as the rest of the program may read it. It lives as long as its policy. */
 struct policy_grant {
 	const char *label, *owner, *reason;
@@ -50,6 +66,7 @@ struct policy_grant {
 	int64_t expires_s;  /* Unix time from which the grant denies; INT64_MAX: never */
 	bool allow_private; /* private = yes */
 	bool allow_doh;     /* doh = yes */
+	struct policy_budget budget;
 };
 
 /* [resolver], with its defaults filled in. */
@@ -115,6 +132,9 @@ struct policy_audit {
 	X(PRIVATE, "private-address", "the address is special-purpose and no grant permits it") \
 	X(NO_LEASE, "no-lease",                                                                 \
 	  "the address is no host of a grant; only an answered name opens it")                  \
+	X(NAMES, "names", "too many different names of its domain were asked for in a minute")  \
+	X(LABELS, "labels", "too many new labels of its domain were asked for in a minute")     \
+	X(RATE, "rate", "too much was asked for by its grant")                                  \
 	X(CLIENT, "client", "the client is not in [resolver] clients")
 
 enum policy_reason {
@@ -145,6 +165,10 @@ struct policy_verdict {
 	enum policy_reason reason;
 	enum policy_special special;
 	bool exists; /* DNS: deny by NODATA, not NXDOMAIN, since something below or beside it exists */
+	bool listed_below; /* something that lies below the name is listed by itself */
+	bool metered;      /* allowed within a budget or a rate, which the resolver keeps */
+	/* A wildcard covers the name: so many of its last labels are its registered domain. */
+	uint8_t domain_labels;
 	const struct policy_grant *const *grants;
 	unsigned n_grants;
 	uint32_t allowing;
@@ -304,6 +328,12 @@ int policy_name_parse(const char *text, struct name *ret_name, struct err *err)
  * The number of the DNS type that is written as @text, such as `AAAA` or `TYPE65`; -EINVAL if none.
  */
 int policy_type_parse(const char *text);
+
+/*
+ * Parse @text as `NUMBER/s` or `NUMBER/m`, of 1 to 1000000; -EINVAL if it is neither.
+ */
+int policy_rate_parse(const char *text, struct policy_rate *ret_rate)
+	__attribute__((warn_unused_result));
 
 /* Write the DNS type @type into @text, of 16 bytes: `AAAA`, or `TYPE65280`. */
 void policy_type_print(uint16_t type, char text[16]);

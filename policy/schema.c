@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
+#include "base/limits.h"
 #include "policy/value.h"
 
 #define DAY UINT64_C(86400) /* seconds */
@@ -88,6 +89,24 @@ static const struct schema_key allow_keys[] = {
 	  .value = "no",
 	  .field = offsetof(struct draft_allow, doh),
 	  .help = "Whether a host may be on the built-in list of DoH names." },
+	{ .key = "max_names",
+	  .type = VALUE_COUNT,
+	  .min = 1,
+	  .max = LIMIT_BUDGET_NAMES_EACH,
+	  .value = "20",
+	  .field = offsetof(struct draft_allow, max_names),
+	  .help = "Different names a minute below a wildcard, for each registered domain." },
+	{ .key = "max_labels",
+	  .type = VALUE_COUNT,
+	  .min = 1,
+	  .max = 1000000,
+	  .value = "1000",
+	  .field = offsetof(struct draft_allow, max_labels),
+	  .help = "Bytes of labels not seen before a minute, likewise." },
+	{ .key = "max_rate",
+	  .type = VALUE_RATE,
+	  .field = offsetof(struct draft_allow, max_rate),
+	  .help = "Questions that an agent may ask by this grant: NUMBER/s or NUMBER/m." },
 };
 
 static const struct schema_key deny_keys[] = {

@@ -21,6 +21,7 @@ enum value_type {
 	VALUE_COUNT,      /* uint64_t */
 	VALUE_DURATION,   /* uint64_t: seconds */
 	VALUE_SIZE,       /* uint64_t: bytes */
+	VALUE_RATE,       /* struct policy_rate */
 	VALUE_DATE,       /* int64_t: Unix time of its midnight, UTC */
 	VALUE_HOSTS,      /* struct value_list of struct host */
 	VALUE_PORTS,      /* struct value_list of struct policy_port, sorted, without overlaps */
@@ -60,7 +61,7 @@ struct schema_section {
 	bool labelled; /* [NAME LABEL], as many as one likes; else [NAME], once */
 };
 
-enum { SCHEMA_KEYS_MAX = 16 }; /* of one section */
+enum { SCHEMA_KEYS_MAX = 24 }; /* of one section */
 
 /*
  * The drafts: a section with its values typed, before they are checked against each other. Each
@@ -84,7 +85,8 @@ struct draft_allow {
 	const char *owner, *reason;
 	struct value_list hosts, ports, types, pins;
 	int64_t expires_s, reviewed_s;
-	uint64_t allow_private, wide, doh;
+	uint64_t allow_private, wide, doh, max_names, max_labels;
+	struct policy_rate max_rate;
 };
 
 struct draft_deny {

@@ -216,6 +216,17 @@ static void parse_size(struct value *v)
 	parse_number(v, size_units, "64KiB or 100MiB");
 }
 
+static void parse_rate(struct value *v)
+{
+	const char *word = only_word(v);
+
+	if (word != NULL && policy_rate_parse(word, v->field) < 0)
+		load_fault(v->load, here(v),
+			   "`%s` is no rate: it is NUMBER/s or NUMBER/m, of 1 to 1000000, such as "
+			   "600/m",
+			   word);
+}
+
 static void parse_date(struct value *v)
 {
 	const char *word = only_word(v);
@@ -562,6 +573,7 @@ static const struct {
 	[VALUE_COUNT] = { "number", parse_count },
 	[VALUE_DURATION] = { "duration", parse_duration },
 	[VALUE_SIZE] = { "size", parse_size },
+	[VALUE_RATE] = { "rate", parse_rate },
 	[VALUE_DATE] = { "date", parse_date },
 	[VALUE_HOSTS] = { "list of hosts", parse_hosts },
 	[VALUE_PORTS] = { "list of ports", parse_ports },

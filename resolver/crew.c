@@ -45,8 +45,10 @@ static int init_member(struct member *member, struct resolver *first, unsigned n
 		r = loop_bell_start(member->loop, &member->end, on_end);
 	if (r < 0)
 		return err_set(err, r, "a further thread cannot be prepared: %s", strerror(-r));
-	return worker_new(member->loop, first->policy, first->audit, number, &member->resolver,
-			  err);
+	r = worker_new(member->loop, first->policy, first->audit, number, &member->resolver, err);
+	if (r == 0)
+		member->resolver->budgets = first->budgets;
+	return r;
 }
 
 /* End the thread of @member, if it runs, and free what is its own. */

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libresolver.a
 libresolver_a_SOURCES = \
 	%D%/answer.c %D%/answer.h \
+	%D%/budget.c %D%/budget.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/connection.c %D%/connection.h \
 	%D%/crew.c %D%/crew.h \
@@ -11,6 +12,7 @@ libresolver_a_SOURCES = \
 	%D%/message.c %D%/message.h \
 	%D%/query.c %D%/query.h \
 	%D%/question.c %D%/question.h \
+	%D%/rate.c %D%/rate.h \
 	%D%/reply.c %D%/reply.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \

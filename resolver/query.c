@@ -32,6 +32,7 @@ enum event { REPLIED = LIFE_FIRST_OWN_EVENT, LEASED, N_EVENTS };
 
 enum {
 	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
+	BUDGET_TTL_S = 5,  /* the same, of one that time undoes */
 	PIN_TTL_S = 60,
 };
 
@@ -120,6 +121,12 @@ static unsigned fail(struct query *q, int ede, const char *reason, const char *s
 	return DEAD;
 }
 
+static bool is_budget(enum policy_reason reason)
+{
+	return reason == POLICY_REASON_NAMES || reason == POLICY_REASON_LABELS ||
+	       reason == POLICY_REASON_RATE;
+}
+
 /*
  * NXDOMAIN, or NODATA where something of the name exists: caches take NXDOMAIN as speaking for
  * all that lies below (RFC 8020, 2). Either way with an SOA (RFC 2308, 3).
@@ -127,17 +134,19 @@ static unsigned fail(struct query *q, int ede, const char *reason, const char *s
 static unsigned deny(struct query *q, const struct policy_verdict *verdict)
 {
 	bool stranger = verdict->reason == POLICY_REASON_CLIENT;
+	bool budget = is_budget(verdict->reason);
 	uint16_t rcode = verdict->exists ? WIRE_NOERROR : WIRE_NXDOMAIN;
 
 	finish(q, &(struct ending){
 			  .answer = { .rcode = stranger ? WIRE_REFUSED : rcode,
-				      .ttl_s = DENIAL_TTL_S,
+				      .ttl_s = budget ? BUDGET_TTL_S : DENIAL_TTL_S,
 				      .soa = !stranger,
 				      .ede = stranger ? WIRE_EDE_PROHIBITED : WIRE_EDE_BLOCKED },
 			  .verdict = "deny",
 			  .reason = policy_reason_word(verdict->reason),
 			  .sentence = policy_reason_sentence(verdict->reason),
 			  .place = verdict->place,
+			  .grant = budget ? verdict->grants[0] : NULL,
 		  });
 	return DEAD;
 }
@@ -302,6 +311,12 @@ static unsigned begin(struct query *q)
 		return deny(q, &q->verdict);
 	if (audit_ready(resolver->audit) < 0)
 		return fail_audit(q);
+	/* Before the cache is looked at: that a name is known says something, too. */
+	if (q->verdict.metered)
+		q->verdict = budgets_charge(resolver->budgets, "", &q->verdict, &question->name,
+					    loop_now_ms(loop));
+	if (q->verdict.code != POLICY_ALLOW)
+		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
 	known = cache_find(resolver->cache, &question->name, question->type, loop_now_ms(loop),

@@ -53,8 +53,11 @@ void resolver_stop(struct resolver *resolver)
 {
 	if (resolver == NULL)
 		return;
+	struct budgets *budgets = resolver->budgets;
+
 	crew_free(resolver->crew);
 	worker_free(resolver);
+	budgets_free(budgets);
 }
 
 int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
@@ -63,10 +66,13 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 	struct resolver *resolver;
 	int r = worker_new(loop, policy, audit, 0, &resolver, err);
 
+	if (r < 0)
+		return r;
+	r = budgets_new(&resolver->budgets);
+	if (r < 0)
+		r = err_set(err, r, "no memory for the budgets");
 	if (r == 0)
 		r = crew_new(resolver, &resolver->crew, err);
-	else
-		resolver = NULL;
 	if (r < 0) {
 		resolver_stop(resolver);
 		return r;

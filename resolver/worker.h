@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "resolver/budget.h"
 #include "resolver/cache.h"
 #include "resolver/listen.h"
 #include "resolver/query.h"
@@ -18,6 +19,7 @@ struct resolver {
 	struct lease_table *leases;
 	struct lease_desk *desk; /* where leases are asked for; NULL: on the table's own loop */
 	struct audit *audit;
+	struct budgets *budgets; /* of all workers: the first's, which is freed last */
 	struct cache *cache;
 	struct upstreams *upstreams;
 	struct listeners *listeners;

@@ -15,6 +15,7 @@ check_PROGRAMS += %D%/replay
 REPLAYS = \
 	%D%/scripts/answer.rpl \
 	%D%/scripts/audit.rpl \
+	%D%/scripts/budget.rpl \
 	%D%/scripts/deny.rpl \
 	%D%/scripts/leases.rpl \
 	%D%/scripts/limits.rpl \

@@ -40,6 +40,8 @@ struct world *world_new(const char *text, size_t len)
 	w->resolver.policy = load_policy(text, len, loop_wall_s(w->loop));
 	r = cache_new(policy_resolver(w->resolver.policy)->cache_entries, &w->resolver.cache);
 	if (r == 0)
+		r = budgets_new(&w->resolver.budgets);
+	if (r == 0)
 		r = upstreams_new(w->loop, w->resolver.policy, w->resolver.cache,
 				  &w->resolver.upstreams, &err);
 	if (r < 0)
@@ -54,6 +56,7 @@ void world_free(struct world *w)
 	assert(w->resolver.n_queries == 0 && list_empty(&w->asks));
 	upstreams_free(w->resolver.upstreams);
 	cache_free(w->resolver.cache);
+	budgets_free(w->resolver.budgets);
 	policy_unref(w->resolver.policy);
 	loop_free(w->loop);
 	free(w);

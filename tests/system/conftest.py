@@ -34,6 +34,8 @@ owner = tests@example.com
 reason = Tests
 host = *.wild.example.com
 port = 9080
+max_names = 1000
+max_labels = 100000
 
 [allow pinned]
 owner = tests@example.com

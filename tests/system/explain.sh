@@ -34,6 +34,7 @@ expires = 2099-01-01
 owner = o
 reason = r
 host = git.corp.internal
+max_rate = 600/m
 [allow twice]
 owner = o
 reason = r
@@ -101,6 +102,13 @@ says 1 no-lease 'is not asked' 8.8.4.4
 says 1 no-lease 'is not asked' '[::1]:443'
 says 1 client 'A: REFUSED' --client 10.0.0.1 github.com
 
+"$BAILIWICK" explain -p p.ini a.b.githubassets.com |
+	grep -q 'a minute: 20 names and 1000 bytes of new labels in githubassets.com$'
+ok "explain says the budget of a wildcard"
+! "$BAILIWICK" explain -p p.ini github.com | grep -q 'a minute'
+ok "an exact host has none"
+"$BAILIWICK" explain -p p.ini git.corp.internal | grep -q 'questions: 600/m$'
+ok "explain says the rate of a grant"
 "$BAILIWICK" explain -p p.ini github.com | grep -q '^place     p.ini:3$'
 ok "explain names the file and the line"
 "$BAILIWICK" explain -p p.ini pinned.example | grep -q 'opens 127.0.0.1 . 192.0.2.10 . tcp . 443$'

@@ -169,6 +169,8 @@ owner = tests@example.com
 reason = Hosts that meet each other, and names that are denied and special
 wide = yes
 host = *.a.example b.a.example *.google x.test *.c.b.a.example *.localhost a.onion
+max_names = 1000
+max_labels = 100000
 type = A
 [allow gone]
 owner = tests@example.com
