@@ -72,7 +72,8 @@ struct audit_record {
 	const char *rcode;           /* what DNS answered, such as "NXDOMAIN" */
 	const struct address *addresses;
 	unsigned n_addresses;
-	const char *detail; /* a sentence */
+	const struct origin *origins; /* where each address is; NULL: nobody knows */
+	const char *detail;           /* a sentence */
 	uint64_t duration_us;
 	bool timed; /* whether the duration is meant */
 };
@@ -133,6 +134,7 @@ struct audit_entry {
 	struct address agent;
 	struct name name;
 	struct address *addresses;
+	struct origin *origins;
 	void *json;
 };
 

@@ -116,6 +116,39 @@ static unsigned take_addresses(struct members *members, struct address **ret_add
 	return (unsigned)n;
 }
 
+/* Take where the addresses are into memory of the entry's. */
+static const struct origin *take_origins(struct members *members, unsigned n,
+					 struct origin **ret_origins)
+{
+	json_t *countries = json_object_get(members->object, "countries");
+	json_t *asns = json_object_get(members->object, "asns");
+
+	if (countries == NULL && asns == NULL)
+		return NULL;
+	if ((countries != NULL && json_array_size(countries) != n) ||
+	    (asns != NULL && json_array_size(asns) != n) ||
+	    (*ret_origins = calloc(n + 1, sizeof(**ret_origins))) == NULL) {
+		members->broken = true;
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *country = json_string_value(json_array_get(countries, i));
+		json_t *asn = json_array_get(asns, i);
+		struct origin *origin = &(*ret_origins)[i];
+
+		if (country != NULL && strlen(country) < sizeof(origin->country))
+			memcpy(origin->country, country, strlen(country));
+		else if (countries != NULL)
+			members->broken = true;
+		if (json_is_integer(asn) && json_integer_value(asn) >= 0 &&
+		    json_integer_value(asn) <= UINT32_MAX)
+			origin->asn = (uint32_t)json_integer_value(asn);
+		else if (asns != NULL)
+			members->broken = true;
+	}
+	return *ret_origins;
+}
+
 static void take_record(struct members *members, struct audit_entry *entry)
 {
 	struct audit_record *record = &entry->record;
@@ -132,6 +165,7 @@ static void take_record(struct members *members, struct audit_entry *entry)
 	record->rcode = take_text(members, "rcode", OPTIONAL);
 	record->n_addresses = take_addresses(members, &entry->addresses);
 	record->addresses = entry->addresses;
+	record->origins = take_origins(members, record->n_addresses, &entry->origins);
 	record->detail = take_text(members, "detail", OPTIONAL);
 	record->timed = json_object_get(members->object, "duration_us") != NULL;
 	record->duration_us = take_number(members, "duration_us", OPTIONAL);
@@ -176,5 +210,6 @@ void audit_entry_done(struct audit_entry *entry)
 {
 	json_decref(entry->json);
 	free(entry->addresses);
+	free(entry->origins);
 	*entry = (struct audit_entry){ .seq = 0 };
 }

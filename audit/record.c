@@ -15,20 +15,23 @@ struct packed {
 	uint32_t size;                /* of all of it */
 	uint16_t text_bytes[N_TEXTS]; /* with the NUL; 0: NULL */
 	uint16_t n_addresses;
+	uint16_t n_origins;   /* as many, or 0: NULL */
 	uint16_t name_bytes;  /* of the struct name that are in use; 0: NULL */
 	struct address agent; /* family 0: NULL */
 	bool timed;
 	struct record_stamp stamp;
 	uint64_t generation, duration_us;
-	uint8_t bytes[]; /* the addresses, the name, the texts */
+	uint8_t bytes[]; /* the origins, the addresses, the name, the texts */
 };
 
 /* A line has room for every text, address and name at their longest, each byte escaped. */
-#define LINE_MAX_BYTES                                                                           \
-	((size_t)6 * N_TEXTS * LIMIT_AUDIT_TEXT_BYTES +                                          \
-	 (size_t)LIMIT_ANSWER_ADDRESSES * (ADDRESS_TEXT_SIZE + 2) + (size_t)2 * NAME_TEXT_SIZE + \
-	 512)
+#define LINE_MAX_BYTES                                                       \
+	((size_t)6 * N_TEXTS * LIMIT_AUDIT_TEXT_BYTES +                      \
+	 (size_t)LIMIT_ANSWER_ADDRESSES * (ADDRESS_TEXT_SIZE + 2 + 5 + 11) + \
+	 (size_t)2 * NAME_TEXT_SIZE + 512)
 static_assert(LINE_MAX_BYTES <= LIMIT_AUDIT_LINE_BYTES, "a line may be longer than its limit");
+static_assert(sizeof(struct packed) % alignof(struct origin) == 0,
+	      "packed origins are not aligned");
 static_assert(alignof(struct address) == 1, "packed addresses are not aligned");
 static_assert(LIMIT_AUDIT_TEXT_BYTES < UINT16_MAX, "a text's length does not fit");
 static_assert(LIMIT_ANSWER_ADDRESSES < UINT16_MAX, "the number of addresses does not fit");
@@ -89,6 +92,11 @@ size_t record_pack(const struct audit_record *record, const struct record_stamp 
 		.duration_us = record->duration_us,
 	};
 	size_t total = sizeof(head) + head.n_addresses * sizeof(struct address) + head.name_bytes;
+
+	if (record->origins != NULL)
+		head.n_origins = head.n_addresses;
+	total += head.n_origins * sizeof(struct origin);
+
 	struct packed *packed = room;
 	const char *texts[N_TEXTS];
 	uint8_t *at;
@@ -108,7 +116,8 @@ size_t record_pack(const struct audit_record *record, const struct record_stamp 
 		head.agent = *record->agent;
 	head.size = (uint32_t)total;
 	*packed = head;
-	at = append(packed->bytes, record->addresses, head.n_addresses * sizeof(struct address));
+	at = append(packed->bytes, record->origins, head.n_origins * sizeof(struct origin));
+	at = append(at, record->addresses, head.n_addresses * sizeof(struct address));
 	at = append(at, record->name, head.name_bytes);
 	for (unsigned i = 0; i < N_TEXTS; i++)
 		if (head.text_bytes[i] > 0) {
@@ -122,7 +131,8 @@ size_t record_unpack(const void *packed, struct record_stamp *ret_stamp,
 		     struct audit_record *ret_record, struct name *ret_name)
 {
 	const struct packed *head = packed;
-	const uint8_t *at = head->bytes + head->n_addresses * sizeof(struct address);
+	const uint8_t *addresses = head->bytes + head->n_origins * sizeof(struct origin);
+	const uint8_t *at = addresses + head->n_addresses * sizeof(struct address);
 	const char *texts[N_TEXTS] = { NULL };
 
 	if (head->name_bytes > 0)
@@ -145,8 +155,9 @@ size_t record_unpack(const void *packed, struct record_stamp *ret_stamp,
 		.reason = texts[REASON],
 		.grant = texts[GRANT],
 		.rcode = texts[RCODE],
-		.addresses = (const struct address *)head->bytes,
+		.addresses = (const struct address *)addresses,
 		.n_addresses = head->n_addresses,
+		.origins = head->n_origins > 0 ? (const void *)head->bytes : NULL,
 		.detail = texts[DETAIL],
 		.duration_us = head->duration_us,
 		.timed = head->timed,
@@ -244,6 +255,27 @@ static char *put_addresses(char *at, const struct audit_record *record)
 	return put(at, "]");
 }
 
+/* Where the addresses are, in their order; what is known of none is left out. */
+static char *put_origins(char *at, const struct audit_record *record)
+{
+	unsigned n = record->origins != NULL ? count_addresses(record) : 0;
+	bool countries = false, asns = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		countries |= record->origins[i].country[0] != '\0';
+		asns |= record->origins[i].asn != 0;
+	}
+	for (unsigned i = 0; i < n && countries; i++)
+		at = put_text(at, i > 0 ? "," : ",\"countries\":[", record->origins[i].country);
+	if (countries)
+		*at++ = ']';
+	for (unsigned i = 0; i < n && asns; i++)
+		at = put_number(put(at, i > 0 ? "," : ",\"asns\":["), record->origins[i].asn, 1);
+	if (asns)
+		*at++ = ']';
+	return at;
+}
+
 static char *put_name(char *at, const struct name *name)
 {
 	char text[NAME_TEXT_SIZE];
@@ -308,6 +340,7 @@ size_t record_format(const struct audit_record *record, const struct record_stam
 	at = put_text(at, ",\"grant\":", record->grant);
 	at = put_text(at, ",\"rcode\":", record->rcode);
 	at = put_addresses(at, record);
+	at = put_origins(at, record);
 	if (record->timed) {
 		at = put(at, ",\"duration_us\":");
 		at = put_number(at, record->duration_us, 1);

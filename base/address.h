@@ -19,6 +19,12 @@ struct address {
 	uint8_t bytes[16]; /* network order; for IPv4 the first four, the rest zero */
 };
 
+/* Where an address is: all zero is unknown. */
+struct origin {
+	char country[3]; /* ISO 3166-1 alpha-2 and its NUL */
+	uint32_t asn;    /* the number of the autonomous system that announces it */
+};
+
 struct network {
 	struct address address; /* host bits zero */
 	uint8_t prefix;         /* bits */

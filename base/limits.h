@@ -51,6 +51,6 @@ enum {
 	/* The audit log. */
 	LIMIT_AUDIT_QUEUE_BYTES = 4 << 20, /* records waiting for the disk */
 	LIMIT_AUDIT_TEXT_BYTES = 1024,     /* one text of a record; longer ones are cut */
-	LIMIT_AUDIT_LINE_BYTES = 65536,    /* one line, written or read back */
+	LIMIT_AUDIT_LINE_BYTES = 81920,    /* one line, written or read back */
 	LIMIT_AUDIT_FILES = 1000,          /* files of one log that are read together */
 };

@@ -261,6 +261,17 @@ static void add_budget(json_t *object, const struct policy_grant *grant,
 	}
 }
 
+/* Add to @object where @address is, as far as a database knows. */
+static void add_origin(json_t *object, const struct policy *policy, const struct address *address)
+{
+	struct origin origin = policy_origin_find(policy, address);
+
+	if (origin.country[0] != '\0')
+		json_object_set_new(object, "country", json_string(origin.country));
+	if (origin.asn != 0)
+		json_object_set_new(object, "asn", json_integer(origin.asn));
+}
+
 static bool allows_by(const struct policy_verdict *verdict, const struct policy_grant *grant)
 {
 	for (unsigned i = 0; i < verdict->n_grants; i++)
@@ -412,6 +423,8 @@ static json_t *answer_to_json(const char *what, const struct policy *policy,
 			   escaped_json(verdict->place.file), "line", (int)verdict->place.line,
 			   "grant", grant_to_json(grant), "dns", dns_to_json(policy, q, v),
 			   "nftables", nftables_to_json(policy, q, v), "proxy");
+	if (q->is_address)
+		add_origin(object, policy, &q->address);
 	if (grant != NULL)
 		add_budget(json_object_get(object, "grant"), grant, verdict, &q->name);
 	if (q->port != 0) {
@@ -489,6 +502,11 @@ static void print_answer(const json_t *answer)
 	if (json_integer_value(json_object_get(answer, "line")) != 0)
 		printf(":%d", (int)json_integer_value(json_object_get(answer, "line")));
 	putchar('\n');
+	if (json_object_get(answer, "country") != NULL)
+		printf("country   %s\n", text_of(answer, "country"));
+	if (json_object_get(answer, "asn") != NULL)
+		printf("asn       AS%u\n",
+		       (unsigned)json_integer_value(json_object_get(answer, "asn")));
 	if (!json_is_null(grant))
 		print_grant(grant);
 	print_dns(json_object_get(answer, "dns"));

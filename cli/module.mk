@@ -12,5 +12,5 @@ bailiwick_SOURCES = \
 	%D%/print.h \
 	%D%/serve.c
 bailiwick_LDADD = libresolver.a liblease.a libaudit.a libpolicy.a libbase.a \
-	$(UV_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MNL_LIBS) \
+	$(UV_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MMDB_LIBS) $(MNL_LIBS) \
 	$(CRYPTO_LIBS) $(JANSSON_LIBS)

@@ -47,6 +47,17 @@ static void print_column(FILE *out, const char *text, size_t width)
 		putc(' ', out);
 }
 
+static void print_origin(FILE *out, const struct origin *origin)
+{
+	if (origin->country[0] == '\0' && origin->asn == 0)
+		return;
+	fputs(" (", out);
+	cli_print_text(out, origin->country);
+	if (origin->asn != 0)
+		fprintf(out, "%sAS%u", origin->country[0] != '\0' ? " " : "", origin->asn);
+	putc(')', out);
+}
+
 static void print_addresses(FILE *out, const struct audit_record *record)
 {
 	char text[ADDRESS_TEXT_SIZE];
@@ -54,6 +65,8 @@ static void print_addresses(FILE *out, const struct audit_record *record)
 	for (unsigned i = 0; i < record->n_addresses; i++) {
 		address_print(&record->addresses[i], text);
 		fprintf(out, "%s%s", i > 0 ? ", " : " -> ", text);
+		if (record->origins != NULL)
+			print_origin(out, &record->origins[i]);
 	}
 }
 

@@ -5,13 +5,13 @@
 # What a build needs on Debian 12, what its demonstration needs besides, and what the tests do.
 # shellcheck disable=SC2034 # for those who read this file
 BUILD_PACKAGES="autoconf automake gcc libc6-dev make pkg-config xz-utils
-	libidn2-dev libinih-dev libjansson-dev libldns-dev libmnl-dev libnftnl-dev libpsl-dev
-	libssl-dev libuv1-dev"
+	libidn2-dev libinih-dev libjansson-dev libldns-dev libmaxminddb-dev libmnl-dev libnftnl-dev
+	libpsl-dev libssl-dev libuv1-dev"
 # shellcheck disable=SC2034
 SHOW_PACKAGES="bind9-dnsutils iproute2 nftables util-linux"
 # shellcheck disable=SC2034
-TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck knot-dnsutils libclang-rt-14-dev
-	libcmocka-dev mandoc nsd procps python3 python3-dnspython python3-pytest shellcheck
+TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck iodine iputils-ping knot-dnsutils
+	libclang-rt-14-dev libcmocka-dev libmaxmind-db-writer-perl mandoc nsd procps python3 python3-dnspython python3-pytest shellcheck
 	universal-ctags"
 
 # Say $* to the person who waits.

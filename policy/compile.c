@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "policy/doh.h"
 #include "policy/host.h"
+#include "policy/origin.h"
 #include "policy/special.h"
 
 /* What a fault of a file is told about: a host of a section. */
@@ -130,6 +131,7 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 		.allow_doh = d->doh,
 		.budget = make_budget(load, d),
 	};
+	origin_set(load, d, policy, grant);
 	add_literals(load, d, grant);
 	for (unsigned i = 0; i < d->hosts.n; i++) {
 		check_host(load, d, &hosts[i]);
@@ -358,12 +360,13 @@ static void warn_of_literals(struct load *load, const struct policy *policy)
 void compile_policy(struct load *load, const struct drafts *drafts, struct policy *policy)
 {
 	if (drafts->policy == NULL || drafts->resolver == NULL || drafts->nftables == NULL ||
-	    drafts->audit == NULL)
+	    drafts->audit == NULL || drafts->geo == NULL)
 		return;
 	policy->name = drafts->policy->name != NULL ? drafts->policy->name : "";
 	set_resolver(load, drafts->resolver, policy);
 	set_nftables(load, drafts->nftables, policy);
 	set_audit(drafts->audit, policy);
+	origin_open(load, drafts->geo, policy);
 	policy->block_doh = !drafts->resolver->doh_permit;
 	if (special_add_all(&policy->hosts) < 0 ||
 	    (policy->block_doh && doh_add_all(&policy->hosts) < 0)) {

@@ -18,6 +18,7 @@ struct drafts {
 	struct draft_resolver *resolver;
 	struct draft_nftables *nftables;
 	struct draft_audit *audit;
+	struct draft_geo *geo;
 	struct draft_allow **allows;
 	struct draft_deny **denies;
 	unsigned n_allows, n_denies;

@@ -145,6 +145,7 @@ static void **single_draft(struct drafts *drafts, const struct schema_section *s
 		{ "resolver", (void **)&drafts->resolver },
 		{ "nftables", (void **)&drafts->nftables },
 		{ "audit", (void **)&drafts->audit },
+		{ "geo", (void **)&drafts->geo },
 	};
 
 	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
@@ -175,7 +176,7 @@ static void add_draft(struct load *load, const struct schema_section *schema,
 void draft_all(struct load *load, const struct read_document *document, const char *main,
 	       struct drafts *ret_drafts)
 {
-	static const char *const singles[] = { "policy", "resolver", "nftables", "audit" };
+	static const char *const singles[] = { "policy", "resolver", "nftables", "audit", "geo" };
 	struct drafts drafts = { .policy = NULL };
 	size_t n = 0;
 

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 #include "policy/doh.h"
 #include "policy/host.h"
 #include "policy/private.h"
@@ -237,39 +238,96 @@ struct policy_verdict policy_judge_target(const struct policy *policy,
 	return verdict;
 }
 
+/* Whether an address that is where @origin says is where @grant wants it. */
+static enum policy_reason weigh_origin(const struct policy_grant *grant,
+				       const struct origin *origin)
+{
+	bool in_country = grant->n_countries == 0, in_asn = grant->n_asns == 0;
+	const struct origin *countries = grant->origins, *asns;
+
+	if (countries == NULL)
+		return POLICY_REASON_GRANTED;
+	asns = countries + grant->n_countries;
+	for (unsigned i = 0; i < grant->n_countries; i++)
+		in_country |= memcmp(countries[i].country, origin->country, 2) == 0;
+	for (unsigned i = 0; i < grant->n_asns; i++)
+		in_asn |= asns[i].asn == origin->asn;
+	if (!in_country)
+		return POLICY_REASON_COUNTRY;
+	return in_asn ? POLICY_REASON_GRANTED : POLICY_REASON_ASN;
+}
+
 /* Whether @grant permits @address in an answer; the reason if it does not, GRANTED if it does. */
 static enum policy_reason weigh_address(const struct policy *policy,
 					const struct policy_grant *grant,
-					const struct address *address)
+					const struct address *address, const struct origin *origin)
 {
 	if (holds(grant->pins, grant->n_pins, address))
 		return POLICY_REASON_GRANTED;
-	if (!grant->allow_private && address_special(address) != NULL)
-		return POLICY_REASON_PRIVATE;
+	/* What is special-purpose is in no country; the grant says that it wants it. */
+	if (address_special(address) != NULL)
+		return grant->allow_private ? POLICY_REASON_GRANTED : POLICY_REASON_PRIVATE;
 	if (policy->block_doh && !grant->allow_doh && doh_has_address(address))
 		return POLICY_REASON_DOH;
-	return POLICY_REASON_GRANTED;
+	return weigh_origin(grant, origin);
+}
+
+bool policy_has_geo(const struct policy *policy)
+{
+	return policy->countries != NULL || policy->asns != NULL;
+}
+
+struct origin policy_origin_find(const struct policy *policy, const struct address *address)
+{
+	struct origin origin = { .asn = 0 };
+
+	if (policy->countries != NULL)
+		geo_find(policy->countries, address, &origin);
+	if (policy->asns != NULL)
+		geo_find(policy->asns, address, &origin);
+	return origin;
+}
+
+static struct policy_place place_of(const struct policy_grant *grant, enum policy_reason reason)
+{
+	if (reason == POLICY_REASON_COUNTRY)
+		return grant->country_place;
+	return reason == POLICY_REASON_ASN ? grant->asn_place : grant->place;
 }
 
 struct policy_verdict policy_judge_address(const struct policy *policy,
 					   const struct policy_verdict *asked,
 					   const struct address *address)
 {
+	struct origin origin = policy_origin_find(policy, address);
+
+	return policy_judge_origin(policy, asked, address, &origin);
+}
+
+struct policy_verdict policy_judge_origin(const struct policy *policy,
+					  const struct policy_verdict *asked,
+					  const struct address *address,
+					  const struct origin *origin)
+{
 	struct policy_verdict verdict = *asked;
 
 	assert(asked->code == POLICY_ALLOW);
 	for (unsigned i = 0; i < asked->n_grants; i++) {
-		enum policy_reason reason = weigh_address(policy, asked->grants[i], address);
+		enum policy_reason reason =
+			weigh_address(policy, asked->grants[i], address, origin);
 
 		if (!(asked->allowing & UINT32_C(1) << i) || reason == POLICY_REASON_GRANTED)
 			continue;
 		verdict.allowing &= ~(UINT32_C(1) << i);
 		verdict.reason = reason;
+		verdict.place = place_of(asked->grants[i], reason);
 	}
-	if (verdict.allowing == 0)
+	if (verdict.allowing == 0) {
 		verdict.code = POLICY_DENY;
-	else
+	} else {
 		verdict.reason = asked->reason;
+		verdict.place = asked->place;
+	}
 	return verdict;
 }
 

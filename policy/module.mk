@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 noinst_LIBRARIES += libpolicy.a
-libpolicy_a_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(IDN_CFLAGS) $(PSL_CFLAGS)
+libpolicy_a_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(IDN_CFLAGS) $(PSL_CFLAGS) \
+	$(MMDB_CFLAGS)
 libpolicy_a_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/compile.c %D%/compile.h \
 	%D%/doh.c %D%/doh.h \
 	%D%/draft.c \
+	%D%/geo.c %D%/geo.h \
 	%D%/host.c %D%/host.h \
 	%D%/hosts.c %D%/hosts.h \
 	%D%/judge.c \
 	%D%/load.c %D%/load.h \
+	%D%/origin.c %D%/origin.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/private.h \
 	%D%/rate.c \

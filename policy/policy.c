@@ -9,6 +9,8 @@
 static void free_policy(struct policy *policy)
 {
 	hosts_done(&policy->hosts);
+	geo_close(policy->countries);
+	geo_close(policy->asns);
 	arena_done(&policy->arena);
 	free(policy);
 }

@@ -67,6 +67,9 @@ struct policy_grant {
 	bool allow_private; /* private = yes */
 	bool allow_doh;     /* doh = yes */
 	struct policy_budget budget;
+	const struct origin *origins; /* of which answered addresses must be, if there are any */
+	unsigned n_countries, n_asns; /* origins with a country come first, then those with an AS */
+	struct policy_place country_place, asn_place;
 };
 
 /* [resolver], with its defaults filled in. */
@@ -130,6 +133,8 @@ struct policy_audit {
 	X(TYPE, "type", "no grant for this host lists this record type")                        \
 	X(PORT, "port", "no grant for this host lists this port")                               \
 	X(PRIVATE, "private-address", "the address is special-purpose and no grant permits it") \
+	X(COUNTRY, "country", "the address is in no country that a grant lists")                \
+	X(ASN, "asn", "the address is in no autonomous system that a grant lists")              \
 	X(NO_LEASE, "no-lease",                                                                 \
 	  "the address is no host of a grant; only an answered name opens it")                  \
 	X(NAMES, "names", "too many different names of its domain were asked for in a minute")  \
@@ -261,12 +266,27 @@ struct policy_verdict policy_judge_target(const struct policy *policy,
 					  const struct policy_verdict *asked,
 					  const struct name *target);
 
+/* True if [geo] of @policy names a database: policy_origin_find() may know something. */
+bool policy_has_geo(const struct policy *policy);
+
 /*
- * Judge @address, which an upstream gave for a name that @asked allows.
+ * Where @address is, as the databases of @policy have it. Never allocates.
+ */
+struct origin policy_origin_find(const struct policy *policy, const struct address *address);
+
+/*
+ * Judge @address, which an upstream gave for a name that @asked allows, and which is where @origin
+ * says, as policy_origin_find() gave it.
  *
  * Gives  @asked with its allowing bits cut down to the grants that permit the address; a denial,
- *        PRIVATE or DOH (a public resolver's address), if there are none.
+ *        PRIVATE, DOH (a public resolver's address), COUNTRY or ASN, if there are none.
  */
+struct policy_verdict policy_judge_origin(const struct policy *policy,
+					  const struct policy_verdict *asked,
+					  const struct address *address,
+					  const struct origin *origin);
+
+/* The same, with its origin looked up. */
 struct policy_verdict policy_judge_address(const struct policy *policy,
 					   const struct policy_verdict *asked,
 					   const struct address *address);

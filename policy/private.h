@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include "policy/arena.h"
+#include "policy/geo.h"
 #include "policy/hosts.h"
 #include "policy/policy.h"
 
@@ -42,5 +43,6 @@ struct policy {
 	const struct policy_literal *literals; /* the longest prefix first */
 	unsigned n_grants, n_denies, n_literals;
 	struct hosts hosts;
-	bool block_doh; /* the built-in list is on */
+	struct geo *countries, *asns; /* NULL: no database */
+	bool block_doh;               /* the built-in list is on */
 };

@@ -71,6 +71,14 @@ static const struct schema_key allow_keys[] = {
 	  .type = VALUE_ADDRESSES,
 	  .field = offsetof(struct draft_allow, pins),
 	  .help = "Pins: the addresses that are answered; no upstream is asked." },
+	{ .key = "country",
+	  .type = VALUE_COUNTRIES,
+	  .field = offsetof(struct draft_allow, countries),
+	  .help = "Countries of which an answered address must be; needs [geo] country." },
+	{ .key = "asn",
+	  .type = VALUE_ASNS,
+	  .field = offsetof(struct draft_allow, asns),
+	  .help = "Autonomous systems in which it must be; needs [geo] asn." },
 	{ .key = "private",
 	  .type = VALUE_WORD,
 	  .words = "no yes",
@@ -242,6 +250,17 @@ static const struct schema_key audit_keys[] = {
 	  .help = "Renamed logs that are kept." },
 };
 
+static const struct schema_key geo_keys[] = {
+	{ .key = "country",
+	  .type = VALUE_PATH,
+	  .field = offsetof(struct draft_geo, country),
+	  .help = "The database (mmdb) of the countries of addresses." },
+	{ .key = "asn",
+	  .type = VALUE_PATH,
+	  .field = offsetof(struct draft_geo, asn),
+	  .help = "The database (mmdb) of their autonomous systems." },
+};
+
 #define SECTION(word, with_label)                                                               \
 	{                                                                                       \
 #word, sizeof(struct draft_##word), word##_keys, COUNT(word##_keys), with_label \
@@ -250,6 +269,7 @@ static const struct schema_key audit_keys[] = {
 static const struct schema_section sections[] = {
 	SECTION(policy, false),   SECTION(allow, true),     SECTION(deny, true),
 	SECTION(resolver, false), SECTION(nftables, false), SECTION(audit, false),
+	SECTION(geo, false),
 };
 
 enum { N_SECTIONS = COUNT(sections) };

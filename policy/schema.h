@@ -26,6 +26,8 @@ enum value_type {
 	VALUE_HOSTS,      /* struct value_list of struct host */
 	VALUE_PORTS,      /* struct value_list of struct policy_port, sorted, without overlaps */
 	VALUE_TYPES,      /* struct value_list of uint16_t */
+	VALUE_COUNTRIES,  /* struct value_list of struct origin, with the country alone */
+	VALUE_ASNS,       /* struct value_list of struct origin, with the number alone */
 	VALUE_ADDRESSES,  /* struct value_list of struct address */
 	VALUE_NETWORKS,   /* struct value_list of struct network */
 	VALUE_ENDPOINTS,  /* struct value_list of struct endpoint */
@@ -83,7 +85,7 @@ struct draft_policy {
 struct draft_allow {
 	struct draft draft;
 	const char *owner, *reason;
-	struct value_list hosts, ports, types, pins;
+	struct value_list hosts, ports, types, pins, countries, asns;
 	int64_t expires_s, reviewed_s;
 	uint64_t allow_private, wide, doh, max_names, max_labels;
 	struct policy_rate max_rate;
@@ -112,6 +114,11 @@ struct draft_audit {
 	struct draft draft;
 	const char *log;
 	uint64_t on_failure, sync, rotate_bytes, keep;
+};
+
+struct draft_geo {
+	struct draft draft;
+	const char *country, *asn;
 };
 
 /* The section called @name; NULL if there is none. */

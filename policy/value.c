@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/limits.h"
+#include "policy/geo.h"
 #include "policy/host.h"
 
 /* A value under way: the words of it, one by one, each with its line. */
@@ -397,6 +398,29 @@ static void parse_types(struct value *v)
 	drop_doubles(v, list, sizeof(*types));
 }
 
+/* Parse a list of countries, or of autonomous systems. */
+static void parse_origins(struct value *v)
+{
+	bool countries = v->row->type == VALUE_COUNTRIES;
+	struct value_list *list = v->field;
+	struct origin *origins;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*origins)))
+		return;
+	origins = list->items;
+	while ((word = next_word(v)) != NULL)
+		if ((countries ? geo_country_parse(word, origins[list->n].country)
+			       : geo_asn_parse(word, &origins[list->n].asn)) == 0)
+			list->n++;
+		else
+			load_fault(v->load, here(v),
+				   countries ? "`%s` is no country's code, such as DE (ISO 3166-1)"
+					     : "`%s` is no autonomous system, such as AS15169",
+				   word);
+	drop_doubles(v, list, sizeof(*origins));
+}
+
 static void parse_addresses(struct value *v)
 {
 	struct value_list *list = v->field;
@@ -578,6 +602,8 @@ static const struct {
 	[VALUE_HOSTS] = { "list of hosts", parse_hosts },
 	[VALUE_PORTS] = { "list of ports", parse_ports },
 	[VALUE_TYPES] = { "list of record types", parse_types },
+	[VALUE_COUNTRIES] = { "list of countries", parse_origins },
+	[VALUE_ASNS] = { "list of autonomous systems", parse_origins },
 	[VALUE_ADDRESSES] = { "list of addresses", parse_addresses },
 	[VALUE_NETWORKS] = { "list of networks", parse_networks },
 	[VALUE_ENDPOINTS] = { "list of endpoints", parse_endpoints },

@@ -30,12 +30,24 @@ static const char *rcode_word(uint16_t rcode)
 	}
 }
 
+/* Where the addresses of @ending are: as they were judged, or looked up into @room; or NULL. */
+static const struct origin *find_origins(const struct policy *policy, const struct ending *ending,
+					 struct origin room[LIMIT_ANSWER_ADDRESSES])
+{
+	if (ending->origins != NULL || !policy_has_geo(policy))
+		return ending->origins;
+	for (unsigned i = 0; i < ending->answer.n_addresses; i++)
+		room[i] = policy_origin_find(policy, &ending->answer.addresses[i]);
+	return room;
+}
+
 /* Write the record. Fails as audit_write(). */
 static int record_ending(struct resolver *resolver, const struct client *client,
 			 const struct question *question, uint64_t began_us,
 			 const struct ending *ending, uint64_t *ret_id)
 {
 	bool asked = question->echo_len > 0;
+	struct origin room[LIMIT_ANSWER_ADDRESSES];
 	char type[16] = "";
 
 	if (asked)
@@ -55,6 +67,7 @@ static int record_ending(struct resolver *resolver, const struct client *client,
 			.rcode = ending->silent ? NULL : rcode_word(ending->answer.rcode),
 			.addresses = ending->answer.addresses,
 			.n_addresses = ending->answer.n_addresses,
+			.origins = find_origins(resolver->policy, ending, room),
 			.duration_us = loop_exact_us(resolver->loop) - began_us,
 			.timed = true,
 		},

@@ -17,7 +17,8 @@ struct ending {
 	const char *sentence;      /* ... and what it means; NULL: no Extended DNS Error is told */
 	struct policy_place place; /* the policy line that would have to change, if one would */
 	const struct policy_grant *grant;
-	bool silent; /* nothing goes to the client */
+	const struct origin *origins; /* where each address is; NULL: nobody has looked */
+	bool silent;                  /* nothing goes to the client */
 };
 
 /*

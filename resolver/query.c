@@ -174,7 +174,8 @@ static unsigned answer_localhost(struct query *q)
 
 /* What @reply says, with the addresses that are in it: all its leases stand. */
 static unsigned answer_reply(struct query *q, const struct reply *reply,
-			     const struct address *addresses, unsigned n_addresses, uint32_t ttl_s)
+			     const struct address *addresses, unsigned n_addresses,
+			     const struct origin *origins, uint32_t ttl_s)
 {
 	finish(q, &(struct ending){
 			  .answer = { .rcode = reply->rcode,
@@ -187,6 +188,7 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 			  .verdict = "allow",
 			  .reason = policy_reason_word(POLICY_REASON_GRANTED),
 			  .grant = policy_verdict_grant(&q->verdict),
+			  .origins = origins,
 		  });
 	return DEAD;
 }
@@ -253,7 +255,7 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	uint32_t ttl_s = lease_ttl(&vetted.verdict, left_s, now_s);
 
 	if (vetted.n_addresses == 0)
-		return answer_reply(q, reply, NULL, 0, ttl_s);
+		return answer_reply(q, reply, NULL, 0, NULL, ttl_s);
 	/* The log may have gone down while an upstream was asked: nothing opens unrecorded. */
 	if (audit_ready(q->resolver->audit) < 0)
 		return fail_audit(q);
@@ -270,7 +272,8 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	int r = lease_grant(q->resolver->leases, &q->ask, q->policy, &wanted);
 
 	if (r == 0)
-		return answer_reply(q, reply, vetted.addresses, vetted.n_addresses, ttl_s);
+		return answer_reply(q, reply, vetted.addresses, vetted.n_addresses,
+				    vetted.has_origins ? vetted.origins : NULL, ttl_s);
 	if (r != -EINPROGRESS)
 		return fail_mirror(q, r);
 	if (may_wait(q))
@@ -340,7 +343,7 @@ static unsigned answer_leased(struct life *life, int status)
 
 	if (status < 0)
 		return fail_mirror(q, status);
-	return answer_reply(q, reply, reply->addresses, reply->n_addresses, reply->ttl_s);
+	return answer_reply(q, reply, reply->addresses, reply->n_addresses, NULL, reply->ttl_s);
 }
 
 static unsigned answer_trouble(struct life *life, int status)

@@ -155,16 +155,22 @@ void vet_reply(const struct policy *policy, const struct policy_verdict *verdict
 	       const struct reply *reply, struct vetted *ret_vetted)
 {
 	struct policy_verdict judged = { .code = POLICY_DENY };
+	struct origin origin = { .asn = 0 };
 
+	ret_vetted->has_origins = policy_has_geo(policy);
 	ret_vetted->n_addresses = 0;
 	ret_vetted->verdict = judge_links(policy, verdict, reply);
 	if (ret_vetted->verdict.code != POLICY_ALLOW)
 		return;
 	for (unsigned i = 0; i < reply->n_addresses; i++) {
-		judged = policy_judge_address(policy, &ret_vetted->verdict, &reply->addresses[i]);
+		if (ret_vetted->has_origins)
+			origin = policy_origin_find(policy, &reply->addresses[i]);
+		judged = policy_judge_origin(policy, &ret_vetted->verdict, &reply->addresses[i],
+					     &origin);
 		if (judged.code != POLICY_ALLOW)
 			continue;
 		ret_vetted->addresses[ret_vetted->n_addresses] = reply->addresses[i];
+		ret_vetted->origins[ret_vetted->n_addresses] = origin;
 		ret_vetted->verdicts[ret_vetted->n_addresses++] = judged;
 	}
 	if (reply->n_addresses > 0 && ret_vetted->n_addresses == 0)

@@ -29,6 +29,8 @@ struct vetted {
 	unsigned n_addresses;
 	struct address addresses[LIMIT_ANSWER_ADDRESSES];
 	struct policy_verdict verdicts[LIMIT_ANSWER_ADDRESSES]; /* whose grants permit each */
+	bool has_origins;
+	struct origin origins[LIMIT_ANSWER_ADDRESSES]; /* where each is, if there is [geo] */
 };
 
 /*

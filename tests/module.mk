@@ -3,7 +3,7 @@ TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 # What a program that links libpolicy.a needs besides.
-POLICY_LIBS = $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS)
+POLICY_LIBS = $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MMDB_LIBS)
 AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
 	SRCDIR='$(abs_srcdir)'; export SRCDIR; \
 	BAILIWICK='$(abs_builddir)/bailiwick'; export BAILIWICK;

@@ -12,8 +12,10 @@ EXTRA_DIST += \
 	%D%/escape_test.py \
 	%D%/flood_test.py \
 	%D%/gateway_test.py \
+	%D%/geo_test.py \
 	%D%/leak_test.py \
 	%D%/leases_test.py \
+	%D%/mmdb.pl \
 	%D%/netns.py \
 	%D%/policy_test.py \
 	%D%/run \

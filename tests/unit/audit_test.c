@@ -84,8 +84,10 @@ static void packed_records_come_back(void **state)
 	const struct record_stamp stamp = { 7, 1796042096789, 11 };
 	struct address address;
 	struct name name, again;
+	const struct origin origin = { "DE", 64500 };
 	const struct audit_record record = {
 		.action = "query",
+		.origins = &origin,
 		.agent = &address,
 		.name = &name,
 		.reason = "",
@@ -108,6 +110,8 @@ static void packed_records_come_back(void **state)
 	len = record_format(&record, &stamp, zeros, direct);
 	assert_int_equal(record_format(&back, &stamp_back, zeros, unpacked), len);
 	assert_memory_equal(direct, unpacked, len);
+	direct[len] = '\0';
+	assert_non_null(strstr(direct, ",\"countries\":[\"DE\"],\"asns\":[64500],"));
 }
 
 /* A record as long as can be: every text, name and address at its limit, every byte escaped. */
@@ -115,6 +119,7 @@ static void the_longest_record_fits(void **state)
 {
 	static char line[LIMIT_AUDIT_LINE_BYTES], text[2 * LIMIT_AUDIT_TEXT_BYTES];
 	static struct address addresses[2 * LIMIT_ANSWER_ADDRESSES];
+	static struct origin origins[2 * LIMIT_ANSWER_ADDRESSES];
 	static _Alignas(max_align_t) uint8_t room[1 << 17];
 	const struct record_stamp stamp = { UINT64_MAX, 1796042096789, UINT64_MAX };
 	struct record_stamp stamp_back;
@@ -135,6 +140,7 @@ static void the_longest_record_fits(void **state)
 		.agent = addresses,
 		.addresses = addresses,
 		.n_addresses = 2 * LIMIT_ANSWER_ADDRESSES,
+		.origins = origins,
 	};
 	struct audit_record back;
 	size_t len;
@@ -142,8 +148,10 @@ static void the_longest_record_fits(void **state)
 	(void)state;
 	memset(text, 0xff, sizeof(text) - 1);
 	memset(addresses, 0xff, sizeof(addresses));
-	for (size_t i = 0; i < LENGTH(addresses); i++)
+	for (size_t i = 0; i < LENGTH(addresses); i++) {
 		addresses[i].family = 6;
+		origins[i] = (struct origin){ "ZZ", UINT32_MAX };
+	}
 	memset(name.wire, 0xff, sizeof(name.wire));
 	name.wire[0] = name.wire[64] = name.wire[128] = 63;
 	name.wire[192] = 61;

@@ -214,6 +214,8 @@ static bool names_key(const char *text, const char *section, const char *key)
 
 	for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
+		/* One that needs a file of its own is commented out. */
+		line += line[0] == ';' && line[1] != ' ';
 		if (*line == '[')
 			inside = strncmp(line + 1, section, strlen(section)) == 0;
 		if (inside && strncmp(line, key, strlen(key)) == 0 &&
