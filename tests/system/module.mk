@@ -21,4 +21,5 @@ EXTRA_DIST += \
 	%D%/run \
 	%D%/servers.py \
 	%D%/threads_test.py \
+	%D%/tunnel_test.py \
 	%D%/wire.py

@@ -11,6 +11,7 @@ UNIT += \
 	%D%/base_test \
 	%D%/bell_test \
 	%D%/budget_test \
+	%D%/budget_traffic_test \
 	%D%/connection_test \
 	%D%/lease_parts_test \
 	%D%/lease_test \
@@ -44,6 +45,9 @@ TESTS += $(UNIT)
 %C%_bell_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_budget_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_budget_test_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_budget_traffic_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_budget_traffic_test_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) \
+	$(CMOCKA_LIBS)
 %C%_connection_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_connection_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_world.h \
