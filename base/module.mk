@@ -12,4 +12,5 @@ libbase_a_SOURCES = \
 	%D%/list.h \
 	%D%/loop.c %D%/loop.h \
 	%D%/name.c %D%/name.h \
-	%D%/own.h
+	%D%/own.h \
+	%D%/siphash.c %D%/siphash.h

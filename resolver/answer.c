@@ -114,33 +114,74 @@ static void put_soa(struct writer *w, const struct answer *answer, size_t owner)
 	put_record(w, owner, WIRE_SOA, answer->ttl_s, data, sizeof(data));
 }
 
+/*
+ * The record in place of all records: who asks for ANY is not to be given more than that (RFC
+ * 8482, 4.2).
+ */
+static void put_any(struct writer *w, const struct answer *answer, unsigned *count)
+{
+	static const uint8_t hinfo[] = "\7RFC8482"; /* and an operating system of no bytes */
+
+	put_record(w, WIRE_HEADER, WIRE_HINFO, answer->ttl_s, hinfo, sizeof(hinfo));
+	++*count;
+}
+
+/* Bytes of the OPT record, without the text of an Extended DNS Error. */
+static size_t opt_len(const struct question *question, const struct answer *answer)
+{
+	size_t len = 11;
+
+	if (answer->ede != WIRE_EDE_NONE)
+		len += 6;
+	if (question->cookie_len > 0)
+		len += 4u + question->cookie_len;
+	if (question->keepalive)
+		len += 6;
+	return len;
+}
+
+/* Write an option up to its data, of @len bytes. Gives where they go. */
+static uint8_t *start_option(uint8_t *at, unsigned code, size_t len)
+{
+	store_u16(at, code);
+	store_u16(at + 2, (unsigned)len);
+	return at + 4;
+}
+
 /* The OPT record, with as much of the Extended DNS Error's text as fits (RFC 8914, 2). */
 static void put_opt(struct writer *w, const struct question *question, const struct answer *answer)
 {
-	bool ede = answer->ede != WIRE_EDE_NONE;
-	uint8_t *at = reserve(w, 11);
-	size_t text_len = 0;
+	size_t len = opt_len(question, answer), text_len = 0;
 
-	if (at == NULL)
-		return;
+	if (answer->ede != WIRE_EDE_NONE && answer->ede_text != NULL)
+		text_len = strnlen(answer->ede_text, w->size - w->used - len);
+
+	uint8_t *at = reserve(w, len + text_len);
+
+	assert(at != NULL); /* answer_write() kept room for it */
 	memset(at, 0, 11);
 	store_u16(at + 1, WIRE_OPT);
 	store_u16(at + 3, LIMIT_UDP_ANSWER_BYTES);
 	at[5] = (uint8_t)(answer->rcode >> 4);
 	store_u16(at + 7, question->dnssec_ok ? 0x8000 : 0);
-	if (!ede || w->size - w->used < 6)
-		return;
-	if (answer->ede_text != NULL)
-		text_len = strnlen(answer->ede_text, w->size - w->used - 6);
-
-	uint8_t *option = reserve(w, 6 + text_len);
-
-	store_u16(at + 9, (unsigned)(6 + text_len));
-	store_u16(option, WIRE_OPTION_EDE);
-	store_u16(option + 2, (unsigned)(2 + text_len));
-	store_u16(option + 4, (unsigned)answer->ede);
-	if (text_len > 0)
-		memcpy(option + 6, answer->ede_text, text_len);
+	store_u16(at + 9, (unsigned)(len - 11 + text_len));
+	at += 11;
+	if (question->cookie_len > 0) {
+		at = start_option(at, WIRE_OPTION_COOKIE, question->cookie_len);
+		memcpy(at, question->cookie, question->cookie_len);
+		at += question->cookie_len;
+	}
+	if (question->keepalive) {
+		at = start_option(at, WIRE_OPTION_KEEPALIVE, 2);
+		store_u16(at, ANSWER_KEEPALIVE_MS / 100);
+		at += 2;
+	}
+	if (answer->ede != WIRE_EDE_NONE) {
+		at = start_option(at, WIRE_OPTION_EDE, 2 + text_len);
+		store_u16(at, (unsigned)answer->ede);
+		if (text_len > 0)
+			memcpy(at + 2, answer->ede_text, text_len);
+	}
 }
 
 static void write_header(const struct question *question, const struct answer *answer,
@@ -170,11 +211,12 @@ size_t answer_udp_limit(const struct question *question)
 size_t answer_write(const struct question *question, const struct answer *answer, uint8_t *bytes,
 		    size_t limit)
 {
-	static const size_t opt_len = 11;
-	struct writer w = { .bytes = bytes, .size = limit - (question->edns ? opt_len : 0) };
+	struct writer w = { .bytes = bytes, .size = limit };
 	unsigned n_answers = 0;
 
 	assert(limit >= LIMIT_UDP_PLAIN_BYTES);
+	if (question->edns)
+		w.size -= opt_len(question, answer);
 	reserve(&w, WIRE_HEADER);
 	put_bytes(&w, question->echo, question->echo_len);
 
@@ -182,6 +224,8 @@ size_t answer_write(const struct question *question, const struct answer *answer
 	size_t owner = answer->chain != NULL ? put_links(&w, answer, &n_answers) : WIRE_HEADER;
 
 	put_addresses(&w, answer, owner, &n_answers);
+	if (answer->any)
+		put_any(&w, answer, &n_answers);
 	if (answer->soa)
 		put_soa(&w, answer, owner);
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "base/life.h"
 #include "base/limits.h"
+#include "resolver/answer.h"
 #include "resolver/worker.h"
 
 enum state { DEAD = LIFE_DEAD, OPEN, FLUSHING, LAST, N_STATES };
@@ -51,7 +52,7 @@ static life_step_fn take_messages, take_end, send_answers, hang_up;
 static const struct life_state states[] = {
 	[DEAD] = { .name = "DEAD" },
 	[OPEN] = { "OPEN",
-		   10000,
+		   ANSWER_KEEPALIVE_MS,
 		   true,
 		   { ALWAYS, [HEARD] = take_messages, [ENDED] = take_end,
 		     [WRITABLE] = send_answers } },

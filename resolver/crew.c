@@ -46,9 +46,11 @@ static int init_member(struct member *member, struct resolver *first, unsigned n
 	if (r < 0)
 		return err_set(err, r, "a further thread cannot be prepared: %s", strerror(-r));
 	r = worker_new(member->loop, first->policy, first->audit, number, &member->resolver, err);
-	if (r == 0)
-		member->resolver->budgets = first->budgets;
-	return r;
+	if (r < 0)
+		return r;
+	member->resolver->budgets = first->budgets;
+	member->resolver->cookie_key = first->cookie_key;
+	return 0;
 }
 
 /* End the thread of @member, if it runs, and free what is its own. */

@@ -25,6 +25,8 @@ static const char *rcode_word(uint16_t rcode)
 		return "REFUSED";
 	case WIRE_BADVERS:
 		return "BADVERS";
+	case WIRE_BADCOOKIE:
+		return "BADCOOKIE";
 	default:
 		return "SERVFAIL";
 	}

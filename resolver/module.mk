@@ -5,6 +5,7 @@ libresolver_a_SOURCES = \
 	%D%/budget.c %D%/budget.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/connection.c %D%/connection.h \
+	%D%/cookie.c %D%/cookie.h \
 	%D%/crew.c %D%/crew.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	%D%/ending.c %D%/ending.h \

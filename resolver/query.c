@@ -34,6 +34,7 @@ enum {
 	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
 	BUDGET_TTL_S = 5,  /* the same, of one that time undoes */
 	PIN_TTL_S = 60,
+	ANY_TTL_S = 3600, /* of a record that says nothing of a policy */
 };
 
 struct query {
@@ -86,26 +87,38 @@ static struct query *query_of(struct life *life)
  * The ways out.
  */
 
+/* What is no question that could be judged, and what is told of it. */
+static const struct fault {
+	uint16_t rcode;
+	int ede;
+	const char *reason, *sentence;
+} faults[] = {
+	[QUESTION_FORMERR] = { WIRE_FORMERR, WIRE_EDE_NONE, "malformed", NULL },
+	[QUESTION_NOTIMP] = { WIRE_NOTIMP, WIRE_EDE_NOT_SUPPORTED, "opcode",
+			      "nothing but queries is answered here" },
+	[QUESTION_BADVERS] = { WIRE_BADVERS, WIRE_EDE_NONE, "edns-version", NULL },
+	[QUESTION_CLASS] = { WIRE_REFUSED, WIRE_EDE_NOT_SUPPORTED, "class",
+			     "no class but IN is answered here" },
+	[QUESTION_META] = { WIRE_FORMERR, WIRE_EDE_INVALID_QUERY_TYPE, "meta-type",
+			    "no record has this type" },
+	[QUESTION_OBSOLETE] = { WIRE_NOTIMP, WIRE_EDE_NOT_SUPPORTED, "meta-type",
+				"this type is not answered here" },
+	[QUESTION_TRANSFER] = { WIRE_REFUSED, WIRE_EDE_NOT_SUPPORTED, "transfer",
+				"there is no zone here to transfer" },
+	[QUESTION_COOKIE] = { WIRE_NOERROR, WIRE_EDE_NONE, "cookie", NULL },
+};
+
 static unsigned refuse_message(struct query *q, enum question_fault fault)
 {
-	static const uint16_t rcodes[] = {
-		[QUESTION_FORMERR] = WIRE_FORMERR,
-		[QUESTION_NOTIMP] = WIRE_NOTIMP,
-		[QUESTION_BADVERS] = WIRE_BADVERS,
-		[QUESTION_REFUSED] = WIRE_REFUSED,
-	};
-
-	static const char *const reasons[] = {
-		[QUESTION_FORMERR] = "malformed",
-		[QUESTION_NOTIMP] = "opcode",
-		[QUESTION_BADVERS] = "edns-version",
-		[QUESTION_REFUSED] = "class",
-	};
+	const struct fault *row = &faults[fault];
+	bool bad_cookie = fault == QUESTION_COOKIE && q->question.cookie_is_bad;
 
 	finish(q, &(struct ending){
-			  .answer = { .rcode = rcodes[fault], .ede = WIRE_EDE_NONE },
+			  .answer = { .rcode = bad_cookie ? WIRE_BADCOOKIE : row->rcode,
+				      .ede = row->ede },
 			  .verdict = "error",
-			  .reason = reasons[fault],
+			  .reason = row->reason,
+			  .sentence = row->sentence,
 		  });
 	return DEAD;
 }
@@ -147,6 +160,18 @@ static unsigned deny(struct query *q, const struct policy_verdict *verdict)
 			  .sentence = policy_reason_sentence(verdict->reason),
 			  .place = verdict->place,
 			  .grant = budget ? verdict->grants[0] : NULL,
+		  });
+	return DEAD;
+}
+
+/* Who asks an existing name for ANY gets one record that says nothing (RFC 8482, 4.2). */
+static unsigned answer_any(struct query *q)
+{
+	finish(q, &(struct ending){
+			  .answer = { .ttl_s = ANY_TTL_S, .any = true, .ede = WIRE_EDE_NONE },
+			  .verdict = "deny",
+			  .reason = policy_reason_word(POLICY_REASON_TYPE),
+			  .place = q->verdict.place,
 		  });
 	return DEAD;
 }
@@ -295,6 +320,13 @@ static unsigned serve_pins(struct query *q)
 	return reply != NULL ? serve(q, reply, PIN_TTL_S) : fail_busy(q);
 }
 
+/* Whether the name that was judged is one of a grant, or this very host. */
+static bool has_records(const struct policy_verdict *verdict)
+{
+	return verdict->code == POLICY_ALLOW || verdict->reason == POLICY_REASON_TYPE ||
+	       verdict->special == POLICY_SPECIAL_LOCALHOST;
+}
+
 /* The whole of a query that has been read. Gives the state to wait in, or DEAD: answered. */
 static unsigned begin(struct query *q)
 {
@@ -308,6 +340,8 @@ static unsigned begin(struct query *q)
 	q->verdict = q->agent != NULL ? policy_judge_name(q->policy, q->agent, &question->name,
 							  question->type, loop_wall_s(loop))
 				      : policy_judge_stranger(q->policy);
+	if (question->type == WIRE_ANY && has_records(&q->verdict))
+		return answer_any(q);
 	if (q->verdict.special == POLICY_SPECIAL_LOCALHOST)
 		return answer_localhost(q);
 	if (q->verdict.code != POLICY_ALLOW)
@@ -479,10 +513,13 @@ void query_receive(struct resolver *resolver, const struct client *client, const
 
 	if (q == NULL)
 		return; /* no memory: silence is closed */
-	enum question_fault fault = question_read(bytes, len, &q->question);
+	enum question_fault fault = question_read(bytes, len, client_is_tcp(client), &q->question);
 
 	if (fault == QUESTION_DROP)
 		return;
+	if (q->question.cookie_len > 0)
+		cookie_renew(&resolver->cookie_key, &client->address, loop_wall_s(resolver->loop),
+			     &q->question);
 	state = fault == QUESTION_FINE ? begin(q) : refuse_message(q, fault);
 	if (state != DEAD)
 		start_waiting(q, state);

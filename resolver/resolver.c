@@ -68,6 +68,7 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 
 	if (r < 0)
 		return r;
+	cookie_key_init(&resolver->cookie_key);
 	r = budgets_new(&resolver->budgets);
 	if (r < 0)
 		r = err_set(err, r, "no memory for the budgets");

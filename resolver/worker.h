@@ -3,6 +3,7 @@
 
 #include "resolver/budget.h"
 #include "resolver/cache.h"
+#include "resolver/cookie.h"
 #include "resolver/listen.h"
 #include "resolver/query.h"
 #include "resolver/resolver.h"
@@ -26,6 +27,7 @@ struct resolver {
 	struct list queries; /* of struct query: those that wait */
 	unsigned n_queries;  /* how many */
 	struct query *spare; /* for the next one, which keeps it only if it must wait */
+	struct cookie_key cookie_key;
 	uint64_t generation;
 };
 

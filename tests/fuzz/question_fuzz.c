@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct address address = { 4, { 93, 184, 216, 34 } };
 	uint8_t bytes[LIMIT_UDP_ANSWER_BYTES];
 	struct question question;
-	enum question_fault fault = question_read(data, size, &question);
+	enum question_fault fault = question_read(data, size, size & 1, &question);
 
 	if (fault == QUESTION_DROP)
 		return 0;
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.rcode = fault == QUESTION_BADVERS ? WIRE_BADVERS : WIRE_NOERROR,
 		.addresses = &address,
 		.n_addresses = fault == QUESTION_FINE,
-		.soa = fault == QUESTION_REFUSED,
+		.soa = fault == QUESTION_CLASS,
 		.ede = WIRE_EDE_BLOCKED,
 		.ede_text = "a text",
 	};

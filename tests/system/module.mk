@@ -7,6 +7,7 @@ TESTS += $(SYSTEM)
 # These need a kernel that gives them namespaces: contrib/check runs them by run, not `make check`.
 EXTRA_DIST += \
 	%D%/audit_test.py \
+	%D%/conformance_test.py \
 	%D%/conftest.py \
 	%D%/dns_test.py \
 	%D%/escape_test.py \

@@ -13,6 +13,7 @@ UNIT += \
 	%D%/budget_test \
 	%D%/budget_traffic_test \
 	%D%/connection_test \
+	%D%/cookie_test \
 	%D%/lease_parts_test \
 	%D%/lease_test \
 	%D%/lease_trouble_test \
@@ -50,6 +51,8 @@ TESTS += $(UNIT)
 	$(CMOCKA_LIBS)
 %C%_connection_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_connection_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_cookie_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_cookie_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_world.h \
 	tests/replay/scripted.c tests/replay/scripted.h
 %C%_lease_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
