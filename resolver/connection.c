@@ -41,7 +41,8 @@ struct connection {
 	uint8_t *out;
 	size_t n_out, out_size;
 	size_t n_in;
-	uint8_t in[2 + LIMIT_QUERY_BYTES];
+	size_t n_skip; /* bytes still to come of a message that was too long */
+	uint8_t in[2 + LIMIT_QUERY_BYTES + 1]; /* one more, to see what is too long */
 };
 static_assert(offsetof(struct connection, life) == 0, "connection_of() casts");
 
@@ -76,24 +77,29 @@ static struct connection *connection_of(struct life *life)
 	return (struct connection *)life;
 }
 
-/* Bytes of the first message in the buffer, with its length; 0 if it is not whole. */
-static size_t first_message(const struct connection *c)
+/* How long the first message in the buffer says it is; 0 if that is not known yet. */
+static size_t announced(const struct connection *c)
 {
-	if (c->n_in < 2)
-		return 0;
-	size_t len = 2 + ((size_t)c->in[0] << 8 | c->in[1]);
-
-	return len <= c->n_in ? len : 0;
+	return c->n_in < 2 ? 0 : (size_t)c->in[0] << 8 | c->in[1];
 }
 
-/* A length that no query has: 0, or more than the buffer takes. */
+/*
+ * Bytes of the first message in the buffer, with its length; 0 if it is not whole. Of one that is
+ * too long as much is enough as shows it.
+ */
+static size_t first_message(const struct connection *c)
+{
+	size_t len = announced(c);
+
+	if (len > LIMIT_QUERY_BYTES)
+		len = LIMIT_QUERY_BYTES + 1;
+	return len > 0 && 2 + len <= c->n_in ? 2 + len : 0;
+}
+
+/* A length that no message has: who sent it means something else by the stream than we do. */
 static bool is_hopeless(const struct connection *c)
 {
-	if (c->n_in < 2)
-		return false;
-	size_t len = (size_t)c->in[0] << 8 | c->in[1];
-
-	return len == 0 || len > LIMIT_QUERY_BYTES;
+	return c->n_in >= 2 && announced(c) == 0;
 }
 
 /* Send what can be sent. Gives 0, or a negative errno. */
@@ -143,9 +149,8 @@ static unsigned take_messages(struct life *life, int status)
 	(void)status;
 	while ((len = first_message(c)) > 0 && c->n_held < LIMIT_TCP_PIPELINE &&
 	       c->n_queries < LIMIT_TCP_QUERIES && c->n_out < LIMIT_TCP_UNSENT_BYTES) {
-		if (is_hopeless(c))
-			return DEAD;
 		c->n_queries++;
+		c->n_skip = 2 + announced(c) - len;
 		query_receive(c->owner->resolver, &client, c->in + 2, len - 2);
 		c->n_in -= len;
 		memmove(c->in, c->in + len, c->n_in);
@@ -183,6 +188,18 @@ static unsigned hang_up(struct life *life, int status)
  * decides nothing.
  */
 
+/* Drop what came of a message that was refused already. */
+static void skip_rest(struct connection *c)
+{
+	size_t n = c->n_skip < c->n_in ? c->n_skip : c->n_in;
+
+	if (n == 0)
+		return;
+	c->n_skip -= n;
+	c->n_in -= n;
+	memmove(c->in, c->in + n, c->n_in);
+}
+
 static void on_ready(struct loop_watch *watch, unsigned events)
 {
 	struct connection *c = list_owner(watch, struct connection, watch);
@@ -200,6 +217,7 @@ static void on_ready(struct loop_watch *watch, unsigned events)
 		return;
 	}
 	c->n_in += (size_t)n;
+	skip_rest(c);
 	lease_table_poll(c->owner->resolver->leases, c->owner->resolver->desk);
 	if (n == 0)
 		life_event(&c->life, ENDED, 0);

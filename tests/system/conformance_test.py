@@ -219,6 +219,9 @@ ODD = {
     'a label type of old EDNS': Row(message(b'\x41\0\0\1\0\1'), FORMERR, echo=False),
     '130 labels': Row(query('.'.join('a' * 130)), FORMERR, echo=False),
     'a name of 256 bytes': Row(query('.'.join(['a' * 63] * 3 + ['a' * 62])), FORMERR, echo=False),
+    'more than a query needs': Row(query(ALLOWED, opt=opt(option(12, bytes(4100)))), FORMERR,
+                                   echo=False),
+    'much more': Row(query(ALLOWED, opt=opt(option(12, bytes(40000)))), FORMERR, echo=False),
     # Cookies (RFC 7873, 5.2.2, 5.4).
     'a cookie without a question': Row(message(COOKIE_OPT, counts=(0, 0, 0, 1)), echo=False,
                                        options={COOKIE}),
