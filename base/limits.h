@@ -27,6 +27,11 @@ enum {
 	LIMIT_TCP_PIPELINE = 64,            /* queries under way on one connection */
 	LIMIT_TCP_QUERIES = 10000,          /* queries on one connection before it is closed */
 
+	/* Upstream servers, and other streams of ours. */
+	LIMIT_STREAM_PIPELINE = 1024,        /* queries under way on one connection to a server */
+	LIMIT_STREAM_UNSENT_BYTES = 1 << 20, /* what waits to be sent on a stream */
+	LIMIT_WRONG_ANSWERS = 32,            /* to one query by UDP; it is asked over TCP then */
+
 	/* Leases. */
 	LIMIT_LEASES = 262144,           /* in the table */
 	LIMIT_LEASES_PER_ELEMENT = 1024, /* names behind one (agent, address, protocol, port) */

@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 #include <uv.h>
-#include "base/limits.h"
 #include "base/own.h"
 
 struct loop {
@@ -287,132 +284,6 @@ void loop_watch_stop(struct loop_watch *watch)
 	poll->watch = NULL;
 	watch->handle = NULL;
 	uv_close((uv_handle_t *)&poll->uv, on_closed);
-}
-
-/*
- * Sockets towards a server.
- */
-
-static int open_socket(const struct endpoint *peer, int type)
-{
-	struct sockaddr_storage to;
-	socklen_t len = endpoint_to_sockaddr(peer, &to);
-	OWN(own_close) int fd = socket(to.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (const struct sockaddr *)&to, len) < 0 && errno != EINPROGRESS)
-		return -errno;
-	return steal_fd(fd);
-}
-
-static void on_udp(struct loop_watch *watch, unsigned events)
-{
-	struct loop_udp *udp = list_owner(watch, struct loop_udp, watch);
-	uint8_t bytes[LIMIT_MESSAGE_BYTES];
-	ssize_t n = recv(udp->fd, bytes, sizeof(bytes), 0);
-
-	(void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	udp->heard(udp, bytes, n < 0 ? -errno : n);
-}
-
-int loop_udp_open(struct loop *loop, struct loop_udp *udp, const struct endpoint *peer,
-		  void (*heard)(struct loop_udp *udp, const uint8_t *bytes, long len))
-{
-	OWN(own_close) int fd = open_socket(peer, SOCK_DGRAM);
-
-	if (fd < 0)
-		return fd;
-	int r = loop_watch_start(loop, &udp->watch, fd, LOOP_READ, on_udp);
-
-	if (r < 0)
-		return r;
-	udp->loop = loop;
-	udp->fd = steal_fd(fd);
-	udp->heard = heard;
-	udp->open = true;
-	return 0;
-}
-
-int loop_udp_send(struct loop_udp *udp, const uint8_t *bytes, size_t len)
-{
-	return send(udp->fd, bytes, len, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-void loop_udp_close(struct loop_udp *udp)
-{
-	if (!udp->open)
-		return;
-	loop_watch_stop(&udp->watch);
-	close(udp->fd);
-	udp->open = false;
-}
-
-static int send_unsent(struct loop_tcp *tcp)
-{
-	ssize_t n = send(tcp->fd, tcp->unsent, tcp->n_unsent, MSG_NOSIGNAL);
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	tcp->unsent += n;
-	tcp->n_unsent -= (size_t)n;
-	return 0;
-}
-
-static void on_tcp(struct loop_watch *watch, unsigned events)
-{
-	struct loop_tcp *tcp = list_owner(watch, struct loop_tcp, watch);
-	uint8_t bytes[16384];
-
-	if (events & LOOP_WRITE) {
-		int r = tcp->n_unsent > 0 ? send_unsent(tcp) : 0;
-
-		if (r == 0 && tcp->n_unsent == 0)
-			r = loop_watch_start(tcp->loop, watch, tcp->fd, LOOP_READ, on_tcp);
-		if (r < 0) {
-			tcp->heard(tcp, NULL, r);
-			return;
-		}
-	}
-	if (!(events & LOOP_READ))
-		return;
-	ssize_t n = recv(tcp->fd, bytes, sizeof(bytes), 0);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	tcp->heard(tcp, bytes, n < 0 ? -errno : n);
-}
-
-int loop_tcp_open(struct loop *loop, struct loop_tcp *tcp, const struct endpoint *peer,
-		  const uint8_t *bytes, size_t len,
-		  void (*heard)(struct loop_tcp *tcp, const uint8_t *bytes, long len))
-{
-	OWN(own_close) int fd = open_socket(peer, SOCK_STREAM);
-
-	if (fd < 0)
-		return fd;
-	int r = loop_watch_start(loop, &tcp->watch, fd, LOOP_READ | LOOP_WRITE, on_tcp);
-
-	if (r < 0)
-		return r;
-	tcp->loop = loop;
-	tcp->fd = steal_fd(fd);
-	tcp->unsent = bytes;
-	tcp->n_unsent = len;
-	tcp->heard = heard;
-	tcp->open = true;
-	return 0;
-}
-
-void loop_tcp_close(struct loop_tcp *tcp)
-{
-	if (!tcp->open)
-		return;
-	loop_watch_stop(&tcp->watch);
-	close(tcp->fd);
-	tcp->open = false;
 }
 
 /*

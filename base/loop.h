@@ -9,12 +9,13 @@
 #include "base/list.h"
 
 /*
- * The event loop: clocks, timers, descriptors, sockets towards a server,
+ * The event loop: clocks, timers, descriptors, sockets,
  * work for another thread, and what is done once at the end of a turn.
  *
  * Everything above base/ reaches the world through this header alone.
- * base/loop.c serves it with libuv; tests/replay/ links a scripted one with a
- * settable clock in its place, and the same query.c runs on it unchanged.
+ * base/loop.c serves it with libuv, base/socket.c its sockets; tests/replay/
+ * links a scripted one with a settable clock in place of both, and the same
+ * query.c runs on it unchanged.
  *
  * Three rules hold for all of it:
  *  - a call answers by returning or by a callback later, never by a callback
@@ -126,27 +127,44 @@ int loop_udp_send(struct loop_udp *udp, const uint8_t *bytes, size_t len)
 /* Close @udp; nothing happens if it is closed. */
 void loop_udp_close(struct loop_udp *udp);
 
-/* A stream towards one server, that carries one request. All zero is a closed one. */
+/* A stream, to a server or from a client. All zero is a closed one. */
 struct loop_tcp {
 	struct loop *loop;
 	struct loop_watch watch;
 	int fd;
 	bool open;
-	const uint8_t *unsent;
-	size_t n_unsent;
-	/* As loop_udp's; @len 0: the server has closed. */
+	uint8_t *unsent; /* what was written and the kernel has not taken yet */
+	size_t n_unsent, unsent_size;
+	/* As loop_udp's; @len 0: the other side has closed. Close @tcp then, as after an errno. */
 	void (*heard)(struct loop_tcp *tcp, const uint8_t *bytes, long len);
 };
 
 /*
- * Connect @tcp on @loop to @peer and send it the @len bytes at @bytes, which stay the caller's and
- * must stay in place until loop_tcp_close().
+ * Connect @tcp on @loop to @peer. It may be written to at once.
  *
  * Later  @heard for what comes back, with a negative errno if the connection fails or breaks.
  */
 int loop_tcp_open(struct loop *loop, struct loop_tcp *tcp, const struct endpoint *peer,
-		  const uint8_t *bytes, size_t len,
 		  void (*heard)(struct loop_tcp *tcp, const uint8_t *bytes, long len))
+	__attribute__((warn_unused_result));
+
+/*
+ * Make @tcp the stream of @fd, a connected socket that does not block, on @loop.
+ *
+ * Owns   @fd from here on, also if it fails.
+ * Later  @heard as loop_tcp_open().
+ */
+int loop_tcp_adopt(struct loop *loop, struct loop_tcp *tcp, int fd,
+		   void (*heard)(struct loop_tcp *tcp, const uint8_t *bytes, long len))
+	__attribute__((warn_unused_result));
+
+/*
+ * Send the @len bytes at @bytes on @tcp, behind what was written before. They are copied.
+ *
+ * Fails  -ENOBUFS: more than LIMIT_STREAM_UNSENT_BYTES would wait, and the stream carries nothing
+ *        of use any more, since part of them may have gone; -ENOMEM, likewise; what send() says.
+ */
+int loop_tcp_write(struct loop_tcp *tcp, const uint8_t *bytes, size_t len)
 	__attribute__((warn_unused_result));
 
 /* Close @tcp; nothing happens if it is closed. */

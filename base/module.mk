@@ -13,4 +13,5 @@ libbase_a_SOURCES = \
 	%D%/loop.c %D%/loop.h \
 	%D%/name.c %D%/name.h \
 	%D%/own.h \
-	%D%/siphash.c %D%/siphash.h
+	%D%/siphash.c %D%/siphash.h \
+	%D%/socket.c

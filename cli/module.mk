@@ -11,6 +11,6 @@ bailiwick_SOURCES = \
 	%D%/print.c \
 	%D%/print.h \
 	%D%/serve.c
-bailiwick_LDADD = libresolver.a liblease.a libaudit.a libpolicy.a libbase.a \
+bailiwick_LDADD = libresolver.a libtls.a liblease.a libaudit.a libpolicy.a libbase.a \
 	$(UV_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MMDB_LIBS) $(MNL_LIBS) \
-	$(CRYPTO_LIBS) $(JANSSON_LIBS)
+	$(SSL_LIBS) $(JANSSON_LIBS)

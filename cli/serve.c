@@ -55,6 +55,12 @@ static void on_mirror(void *arg, int status, const char *text)
 		say(NULL, "the line above could not be written to the audit log");
 }
 
+static void on_upstream(void *arg, const char *text)
+{
+	if (note(arg, "upstream", text) < 0)
+		say(NULL, "the line above could not be written to the audit log");
+}
+
 static void on_stop(struct loop_signal *signal)
 {
 	loop_stop(*(struct loop **)signal->arg);
@@ -154,7 +160,8 @@ static int start(struct serve *serve, struct err *err)
 	r = catch_signals(serve, err);
 	if (r < 0)
 		return r;
-	r = resolver_open(serve->loop, serve->policy, serve->audit, &serve->resolver, err);
+	r = resolver_open(serve->loop, serve->policy, serve->audit, on_upstream, serve,
+			  &serve->resolver, err);
 	if (r < 0)
 		return r;
 	r = lease_table_new(serve->loop, serve->policy, on_mirror, serve, &serve->leases, err);

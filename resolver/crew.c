@@ -45,9 +45,12 @@ static int init_member(struct member *member, struct resolver *first, unsigned n
 		r = loop_bell_start(member->loop, &member->end, on_end);
 	if (r < 0)
 		return err_set(err, r, "a further thread cannot be prepared: %s", strerror(-r));
-	r = worker_new(member->loop, first->policy, first->audit, number, &member->resolver, err);
+	/* What there is to say of upstream servers, the first says. */
+	r = worker_new(member->loop, first->policy, first->audit, number, NULL, NULL,
+		       &member->resolver, err);
 	if (r < 0)
 		return r;
+	upstreams_share(member->resolver->upstreams, first->upstreams);
 	member->resolver->budgets = first->budgets;
 	member->resolver->cookie_key = first->cookie_key;
 	return 0;
@@ -100,6 +103,7 @@ int crew_serve(struct crew *crew, struct lease_table *leases, struct err *err)
 		r = lease_desk_open(leases, member->loop, &member->desk);
 		member->resolver->leases = leases;
 		member->resolver->desk = member->desk;
+		upstreams_watch(member->resolver->upstreams);
 	}
 	for (unsigned i = 0; i < n && r == 0; i++) {
 		r = -pthread_create(&crew->members[i].thread, NULL, work, &crew->members[i]);

@@ -9,14 +9,23 @@ libresolver_a_SOURCES = \
 	%D%/crew.c %D%/crew.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	%D%/ending.c %D%/ending.h \
+	%D%/failures.c %D%/failures.h \
+	%D%/fetch.c %D%/fetch.h \
+	%D%/frames.c %D%/frames.h \
 	%D%/listen.c %D%/listen.h \
 	%D%/message.c %D%/message.h \
+	%D%/ourselves.c %D%/ourselves.h \
+	%D%/probe.c %D%/probe.h \
 	%D%/query.c %D%/query.h \
 	%D%/question.c %D%/question.h \
 	%D%/rate.c %D%/rate.h \
 	%D%/reply.c %D%/reply.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/server.c %D%/server.h \
+	%D%/servers.c \
+	%D%/stream.c %D%/stream.h \
+	%D%/try.c %D%/try.h \
 	%D%/upstream.c %D%/upstream.h \
 	%D%/vet.c %D%/vet.h \
 	%D%/wire.h \

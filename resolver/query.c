@@ -236,6 +236,11 @@ static unsigned fail_busy(struct query *q)
 	return fail(q, WIRE_EDE_OTHER, "busy", "too many queries are under way");
 }
 
+static unsigned fail_loop(struct query *q)
+{
+	return fail(q, WIRE_EDE_OTHER, "loop", "an upstream server asks this resolver");
+}
+
 static unsigned fail_upstream(struct query *q, int status)
 {
 	if (status == -ETIMEDOUT)
@@ -243,6 +248,9 @@ static unsigned fail_upstream(struct query *q, int status)
 			    "no upstream server answered");
 	if (status == -EREMOTEIO)
 		return fail(q, WIRE_EDE_OTHER, "upstream-failed", "the upstream servers failed");
+	if (status == -EKEYREJECTED)
+		return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-untrusted",
+			    "no upstream server could prove who it is");
 	if (status == -EBUSY || status == -ENOMEM)
 		return fail_busy(q);
 	return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-unreachable",
@@ -336,6 +344,8 @@ static unsigned begin(struct query *q)
 	const struct reply *known;
 	uint32_t left_s;
 
+	if (upstreams_recognize(resolver->upstreams, &question->name))
+		return fail_loop(q);
 	q->agent = policy_agent_find(q->policy, &q->client.address);
 	q->verdict = q->agent != NULL ? policy_judge_name(q->policy, q->agent, &question->name,
 							  question->type, loop_wall_s(loop))

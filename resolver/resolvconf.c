@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 unsigned resolvconf_read(const char *path, struct endpoint ret_servers[RESOLVCONF_MAX])
 {
@@ -25,4 +26,20 @@ unsigned resolvconf_read(const char *path, struct endpoint ret_servers[RESOLVCON
 	}
 	fclose(file);
 	return n;
+}
+
+bool resolvconf_changed(const char *path, struct resolvconf_stamp *stamp)
+{
+	struct resolvconf_stamp now = { .size = 0 };
+	struct stat file;
+	bool same;
+
+	if (stat(path, &file) == 0)
+		now = (struct resolvconf_stamp){ file.st_dev, file.st_ino, file.st_size,
+						 file.st_ctim };
+	same = now.device == stamp->device && now.inode == stamp->inode &&
+	       now.size == stamp->size && now.changed.tv_sec == stamp->changed.tv_sec &&
+	       now.changed.tv_nsec == stamp->changed.tv_nsec;
+	*stamp = now;
+	return !same;
 }

@@ -20,7 +20,8 @@ void worker_free(struct resolver *worker)
 }
 
 int worker_new(struct loop *loop, struct policy *policy, struct audit *audit, unsigned number,
-	       struct resolver **ret_worker, struct err *err)
+	       void (*report)(void *arg, const char *text), void *arg, struct resolver **ret_worker,
+	       struct err *err)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 	int r;
@@ -38,7 +39,8 @@ int worker_new(struct loop *loop, struct policy *policy, struct audit *audit, un
 	if (r < 0)
 		r = err_set(err, r, "no memory for the cache");
 	if (r == 0)
-		r = upstreams_new(loop, policy, resolver->cache, &resolver->upstreams, err);
+		r = upstreams_new(loop, policy, resolver->cache, report, arg, &resolver->upstreams,
+				  err);
 	if (r == 0)
 		r = listeners_new(resolver, &resolver->listeners, err);
 	if (r < 0) {
@@ -61,10 +63,11 @@ void resolver_stop(struct resolver *resolver)
 }
 
 int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
+		  void (*report)(void *arg, const char *text), void *arg,
 		  struct resolver **ret_resolver, struct err *err)
 {
 	struct resolver *resolver;
-	int r = worker_new(loop, policy, audit, 0, &resolver, err);
+	int r = worker_new(loop, policy, audit, 0, report, arg, &resolver, err);
 
 	if (r < 0)
 		return r;
@@ -85,6 +88,7 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 int resolver_serve(struct resolver *resolver, struct lease_table *leases, struct err *err)
 {
 	resolver->leases = leases;
+	upstreams_watch(resolver->upstreams);
 	return crew_serve(resolver->crew, leases, err);
 }
 

@@ -28,6 +28,7 @@ struct resolver;
 
 /*
  * Open what [resolver] of @policy says, on @loop, with records to @audit, which must outlive it.
+ * What people should know of the upstream servers goes to @report with @arg.
  * An address that another process has is found out here, before anything is done to the kernel's
  * ruleset.
  *
@@ -36,6 +37,7 @@ struct resolver;
  * Owns   a reference to @policy; the caller calls resolver_stop().
  */
 int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
+		  void (*report)(void *arg, const char *text), void *arg,
 		  struct resolver **ret_resolver, struct err *err)
 	__attribute__((warn_unused_result));
 

@@ -12,10 +12,14 @@
 #include "resolver/reply.h"
 
 /*
- * Asking upstream servers. A question is asked once however many wait for
- * it; each try has a socket, a port and an id of its own (RFC 5452, 9.2) and a
- * pattern of upper and lower case ("0x20"), and carries nothing of what a
- * client sent but the name and the type.
+ * Asking upstream servers. A question is asked once however many wait for it,
+ * and carries nothing of what a client sent but the name and the type.
+ *
+ * fetch.c is the life of a question. It asks servers (servers.c, server.c) by
+ * tries (try.c), each of them a datagram or a query on a connection that is
+ * kept (stream.c, frames.c), until one answers; what fails is kept for a while
+ * (failures.c). probe.c finds out, without a client that waits, whether a
+ * server that was down is back, and whether one asks us.
  */
 struct upstreams;
 
@@ -28,13 +32,36 @@ struct upstream_wait {
 
 /*
  * Make the upstream servers of [resolver] in @policy, or of the host's resolv.conf if it says
- * `auto`, on @loop. What they say is kept in @cache, which must outlive them.
+ * `auto`, on @loop. What they say is kept in @cache, which must outlive them; what people should
+ * know of them goes to @report with @arg.
  *
- * Fails  -EINVAL and @err: one of them is an address that [resolver] listens on; -ENOMEM.
+ * Fails  -EINVAL and @err: one of them is an address that [resolver] listens on; those that verify
+ *        a server asked by TLS cannot be read; -ENOMEM.
+ * Owns   a reference to @policy; the caller calls upstreams_free().
  */
-int upstreams_new(struct loop *loop, const struct policy *policy, struct cache *cache,
+int upstreams_new(struct loop *loop, struct policy *policy, struct cache *cache,
+		  void (*report)(void *arg, const char *text), void *arg,
 		  struct upstreams **ret_upstreams, struct err *err)
 	__attribute__((warn_unused_result));
+
+/*
+ * Probe @upstreams from the loop's next turn on: whether one asks us, and whether one that did not
+ * answer does again.
+ */
+void upstreams_watch(struct upstreams *upstreams);
+
+/*
+ * Let @upstreams and @first, those of another thread, recognize each other's probes: one that comes
+ * back may come to either's door. @first must outlive @upstreams.
+ */
+void upstreams_share(struct upstreams *upstreams, struct upstreams *first);
+
+/*
+ * Whether @name, which a client asks for, is one that only an upstream server can know, since it
+ * was made up to ask it: then that server asks us, is left out from here on, and this must be asked
+ * of nobody.
+ */
+bool upstreams_recognize(struct upstreams *upstreams, const struct name *name);
 
 /* True if there is one in @upstreams. */
 bool upstreams_any(const struct upstreams *upstreams);
@@ -55,7 +82,8 @@ static inline void upstream_wait_init(struct upstream_wait *wait,
  * Ask @upstreams for records of @type (A or AAAA) at @name, or join those who ask already.
  *
  * Later  @wait->done: a reply; or -ETIMEDOUT: none came; -EREMOTEIO: the servers failed;
- *        -ENETUNREACH and the like: they cannot be reached.
+ *        -EKEYREJECTED: none of them could prove who it is; -ENETUNREACH and the like: they
+ *        cannot be reached.
  * Fails  -ENETUNREACH: there is no upstream server; -EBUSY: too much is under way; -ENOMEM.
  *        Nothing comes later then.
  */

@@ -32,13 +32,15 @@ struct resolver {
 };
 
 /*
- * Make worker @number of a resolver on @loop, with its sockets open.
+ * Make worker @number of a resolver on @loop, with its sockets open. What people should know of its
+ * upstream servers goes to @report with @arg; NULL: nothing does.
  *
  * Fails  as resolver_open().
  * Owns   a reference to @policy; the caller calls worker_free().
  */
 int worker_new(struct loop *loop, struct policy *policy, struct audit *audit, unsigned number,
-	       struct resolver **ret_worker, struct err *err) __attribute__((warn_unused_result));
+	       void (*report)(void *arg, const char *text), void *arg, struct resolver **ret_worker,
+	       struct err *err) __attribute__((warn_unused_result));
 
 /* Free @worker; NULL is allowed. Queries under way end without an answer. */
 void worker_free(struct resolver *worker);

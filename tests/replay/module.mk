@@ -7,7 +7,9 @@ check_PROGRAMS += %D%/replay
 %C%_replay_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
 %C%_replay_SOURCES = \
 	%D%/replay.c \
+	%D%/script.c %D%/script.h \
 	%D%/scripted.c %D%/scripted.h \
+	%D%/servers.c \
 	%D%/world.c %D%/world.h
 %C%_replay_LDADD = libresolver.a libpolicy.a libbase.a \
 	$(POLICY_LIBS) $(LDNS_LIBS)

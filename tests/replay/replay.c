@@ -13,14 +13,27 @@
  *   expect WHO RCODE [tc] [ttl N] [ede N] [soa]
  *     OWNER TYPE DATA            its answer, with exactly these records, in order
  *   silence WHO                  it has no answer yet
- *   upstream udp|tcp NAME TYPE [ENDPOINT]
- *                                this was sent upstream next, and is what is answered below
+ *   upstream udp|tcp|tls NAME TYPE [ENDPOINT]
+ *                                this was sent upstream next, and is what is answered below;
+ *                                probes are not counted
+ *   probe udp|tcp|tls ENDPOINT   a probe was sent next, likewise
+ *   probe comes back             its question comes to our own door
+ *   connects tcp|tls ENDPOINT    a connection was opened next, and is what is meant below
+ *   connects none                no other was
+ *   opened                       the server of the connection is verified
+ *   untrusted                    it is not who it should be
+ *   deaf ERRNO                   the connection cannot be written to from here on
  *   pattern yes|no               what was sent has upper-case letters in its name, or none
  *   upstream none                nothing else was sent upstream
  *   previous                     what was sent before that is what is answered below
- *   reply RCODE [tc] [FAULT]     it is answered; FAULT is one of wrong-id, wrong-case, wrong-name,
- *     OWNER TTL TYPE DATA        wrong-type, query, junk: a datagram that must not count
- *   broken ERRNO                 its socket fails
+ *   reply RCODE [tc] [no-ra] [twice] [FAULT]
+ *     OWNER TTL TYPE DATA        it is answered; FAULT is one of wrong-id, wrong-case, wrong-name,
+ *                                wrong-type, query, opcode, two-questions, bare, junk, half
+ *   wrong N                      N datagrams come that answer nothing
+ *   broken ERRNO | closed        its socket fails; its server ends the connection
+ *   edns yes|no                  it has an OPT record, or none
+ *   length N                     it has N bytes
+ *   said TEXT                    what was last said of the upstream servers ends so
  *   unreachable ERRNO | reachable   sockets cannot be opened from here on
  *   leases stand|pend|fail       what the lease table says at once
  *   leases ack|nack              what it says to those who wait
@@ -33,120 +46,15 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/name.h"
 #include "resolver/wire.h"
+#include "tests/replay/script.h"
 #include "tests/replay/scripted.h"
 #include "tests/replay/world.h"
 #include <ldns/ldns.h> /* last: it has a bool of its own where stdbool.h did not come first */
-
-enum { MAX_WORDS = 12, MAX_RECORDS = 512 };
-
-struct script {
-	FILE *file;
-	const char *path;
-	unsigned line;
-	char text[4096]; /* the line */
-	char *words[MAX_WORDS];
-	unsigned n_words;
-	bool held; /* the line was read and not used */
-	struct world *world;
-	struct scripted_sent *current, *previous;
-	unsigned n_tests, n_failed;
-};
-
-static void stop_script(const struct script *s, const char *why)
-{
-	printf("Bail out! %s:%u: %s\n", s->path, s->line, why);
-	exit(99);
-}
-
-static void check(struct script *s, bool good, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void check(struct script *s, bool good, const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s %u - line %u: ", good ? "ok" : "not ok", ++s->n_tests, s->line);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	s->n_failed += !good;
-}
-
-static bool next_line(struct script *s)
-{
-	if (s->held) {
-		s->held = false;
-		return true;
-	}
-	while (fgets(s->text, sizeof(s->text), s->file) != NULL) {
-		s->line++;
-		s->text[strcspn(s->text, "\n")] = '\0';
-		if (s->text[strspn(s->text, " \t")] != '\0' && s->text[0] != ';')
-			return true;
-	}
-	return false;
-}
-
-/* The next line if it is indented: a record that belongs to the command before. */
-static bool next_record(struct script *s)
-{
-	if (!next_line(s))
-		return false;
-	s->held = s->text[0] != ' ';
-	return !s->held;
-}
-
-static void split_line(struct script *s)
-{
-	char *rest = NULL;
-
-	s->n_words = 0;
-	for (char *word = strtok_r(s->text, " \t", &rest); word != NULL && s->n_words < MAX_WORDS;
-	     word = strtok_r(NULL, " \t", &rest))
-		s->words[s->n_words++] = word;
-}
-
-static const char *word_at(const struct script *s, unsigned i)
-{
-	if (i >= s->n_words)
-		stop_script(s, "a word is missing");
-	return s->words[i];
-}
-
-static bool has_word(const struct script *s, const char *word)
-{
-	for (unsigned i = 1; i < s->n_words; i++)
-		if (strcmp(s->words[i], word) == 0)
-			return true;
-	return false;
-}
-
-/* The number behind @word, or -1. */
-static long number_behind(const struct script *s, const char *word)
-{
-	for (unsigned i = 1; i + 1 < s->n_words; i++)
-		if (strcmp(s->words[i], word) == 0)
-			return strtol(s->words[i + 1], NULL, 10);
-	return -1;
-}
-
-static int errno_of(const struct script *s, const char *word)
-{
-	if (strcmp(word, "ECONNREFUSED") == 0)
-		return -ECONNREFUSED;
-	if (strcmp(word, "ENETUNREACH") == 0)
-		return -ENETUNREACH;
-	stop_script(s, "not an errno that is known here");
-	return 0;
-}
 
 static struct world_client *find_client(const struct script *s, const char *name)
 {
@@ -155,13 +63,6 @@ static struct world_client *find_client(const struct script *s, const char *name
 			return &s->world->clients[i];
 	stop_script(s, "no such client");
 	return NULL;
-}
-
-static uint16_t rcode_of(const char *word)
-{
-	ldns_lookup_table *row = ldns_lookup_by_name(ldns_rcodes, word);
-
-	return row != NULL ? (uint16_t)row->id : UINT16_MAX;
 }
 
 /*
@@ -317,163 +218,6 @@ static void do_silence(struct script *s)
 	check(s, client->n_answers == 0, "%s has no answer", client->name);
 }
 
-static void do_upstream(struct script *s)
-{
-	struct scripted_sent *sent = scripted_take(s->world->loop);
-	char got[NAME_TEXT_SIZE + 64] = "none", endpoint[ENDPOINT_TEXT_SIZE] = "";
-	char want[NAME_TEXT_SIZE + 64];
-
-	if (sent != NULL) {
-		struct cursor c = cursor_over(sent->bytes + WIRE_HEADER, sent->len - WIRE_HEADER);
-		char name[NAME_TEXT_SIZE], type[16];
-		struct name asked;
-
-		if (name_read(&c, &asked) < 0)
-			stop_script(s, "what was sent upstream is no query");
-		name_print(&asked, name);
-		policy_type_print(cursor_u16(&c), type);
-		endpoint_print(&sent->peer, endpoint);
-		snprintf(got, sizeof(got), "%s %s %s", sent->stream ? "tcp" : "udp", name, type);
-		s->previous = s->current;
-		s->current = sent;
-	}
-	if (s->n_words >= 4)
-		snprintf(want, sizeof(want), "%s %s %s", s->words[1], s->words[2], s->words[3]);
-	else
-		snprintf(want, sizeof(want), "%s", word_at(s, 1));
-	check(s, strcmp(got, want) == 0, "upstream is asked: %s (got %s)", want, got);
-	if (s->n_words >= 5)
-		check(s, strcmp(endpoint, s->words[4]) == 0, "at %s (got %s)", s->words[4],
-		      endpoint);
-}
-
-/* Spoil @wire, an answer to the current query, as @s says. Gives its new length. */
-static size_t spoil(const struct script *s, uint8_t *wire, size_t len)
-{
-	if (has_word(s, "wrong-id"))
-		wire[0] ^= 0x55;
-	if (has_word(s, "wrong-case"))
-		for (size_t i = WIRE_HEADER; wire[i] != 0; i++)
-			wire[i] = name_lower(wire[i]) != wire[i] ? name_lower(wire[i])
-				  : wire[i] >= 'a'               ? (uint8_t)(wire[i] & ~0x20u)
-								 : wire[i];
-	if (has_word(s, "wrong-name"))
-		wire[WIRE_HEADER + 1] = 'q';
-	if (has_word(s, "wrong-type")) {
-		size_t i = WIRE_HEADER;
-
-		while (wire[i] != 0)
-			i += 1u + wire[i];
-		wire[i + 2] ^= 0x40;
-	}
-	if (has_word(s, "query"))
-		wire[2] &= 0x7f;
-	if (has_word(s, "junk"))
-		len = len > 20 ? len - 5 : len;
-	return len;
-}
-
-/* Give the @len bytes at @wire to whoever sent the current query, over TCP in two pieces. */
-static void deliver(struct script *s, const uint8_t *wire, size_t len)
-{
-	struct loop_udp *udp = s->current->udp;
-	struct loop_tcp *tcp = s->current->tcp;
-	const uint8_t head[3] = { (uint8_t)(len >> 8), (uint8_t)len, wire[0] };
-
-	if (udp != NULL)
-		udp->heard(udp, wire, (long)len);
-	if (tcp != NULL) {
-		tcp->heard(tcp, head, 3);
-		tcp->heard(tcp, wire + 1, (long)len - 1);
-	}
-	scripted_turn(s->world->loop);
-}
-
-static void do_reply(struct script *s)
-{
-	ldns_pkt *pkt = NULL;
-	uint8_t *wire = NULL;
-	size_t len = 0;
-	char command[sizeof(s->text)];
-	char *words[MAX_WORDS];
-	unsigned n_words = s->n_words;
-
-	if (s->current == NULL ||
-	    ldns_wire2pkt(&pkt, s->current->bytes, s->current->len) != LDNS_STATUS_OK)
-		stop_script(s, "there is no query to reply to");
-	/* The line's words are needed after the records' lines were read over it. */
-	memcpy(command, s->text, sizeof(command));
-	for (unsigned i = 0; i < n_words; i++)
-		words[i] = command + (s->words[i] - s->text);
-	ldns_pkt_set_qr(pkt, true);
-	ldns_pkt_set_ra(pkt, true);
-	ldns_pkt_set_rcode(pkt, (uint8_t)rcode_of(word_at(s, 1)));
-	ldns_pkt_set_tc(pkt, has_word(s, "tc"));
-	while (next_record(s)) {
-		bool authority = strstr(s->text, " SOA ") != NULL;
-		ldns_rr *rr = NULL;
-
-		if (ldns_rr_new_frm_str(&rr, s->text + 1 + strspn(s->text + 1, " "), 0, NULL,
-					NULL) != LDNS_STATUS_OK)
-			stop_script(s, "not a record");
-		ldns_pkt_push_rr(pkt, authority ? LDNS_SECTION_AUTHORITY : LDNS_SECTION_ANSWER, rr);
-	}
-	if (ldns_pkt2wire(&wire, pkt, &len) != LDNS_STATUS_OK)
-		stop_script(s, "not a reply");
-	/* ldns keeps the case of names; the question must be what was sent to the bit. */
-	for (size_t i = WIRE_HEADER; s->current->bytes[i] != 0; i++)
-		wire[i] = s->current->bytes[i];
-
-	struct script spoiled = *s;
-
-	memcpy(spoiled.words, words, sizeof(words));
-	spoiled.n_words = n_words;
-	len = spoil(&spoiled, wire, len);
-	deliver(s, wire, len);
-	free(wire);
-	ldns_pkt_free(pkt);
-}
-
-static void do_pattern(struct script *s)
-{
-	bool want = strcmp(word_at(s, 1), "yes") == 0, got = false;
-
-	for (size_t i = WIRE_HEADER; s->current->bytes[i] != 0; i++)
-		got |= s->current->bytes[i] != name_lower(s->current->bytes[i]);
-	check(s, got == want, "what was sent has %s pattern", want ? "a" : "no");
-}
-
-static void do_previous(struct script *s)
-{
-	struct scripted_sent *current = s->current;
-
-	if (s->previous == NULL)
-		stop_script(s, "nothing was sent before");
-	s->current = s->previous;
-	s->previous = current;
-}
-
-static void do_broken(struct script *s)
-{
-	int status = errno_of(s, word_at(s, 1));
-
-	if (s->current->udp != NULL)
-		s->current->udp->heard(s->current->udp, NULL, status);
-	else if (s->current->tcp != NULL)
-		s->current->tcp->heard(s->current->tcp, NULL, status);
-	scripted_turn(s->world->loop);
-}
-
-static void do_unreachable(struct script *s)
-{
-	scripted_fail(s->world->loop, errno_of(s, word_at(s, 1)));
-}
-
-static void do_reachable(struct script *s)
-{
-	scripted_fail(s->world->loop, 0);
-}
-
 static void do_leases(struct script *s)
 {
 	const char *what = word_at(s, 1);
@@ -537,13 +281,21 @@ static const struct command {
 	const char *name;
 	void (*run)(struct script *s);
 } commands[] = {
-	{ "policy", do_policy },           { "query", do_query },         { "flood", do_flood },
-	{ "answered", do_answered },       { "expect", do_expect },       { "silence", do_silence },
-	{ "upstream", do_upstream },       { "reply", do_reply },         { "broken", do_broken },
-	{ "unreachable", do_unreachable }, { "reachable", do_reachable }, { "leases", do_leases },
-	{ "leased", do_leased },           { "audit", do_audit },         { "record", do_record },
-	{ "records", do_records },         { "pass", do_pass },           { "date", do_date },
-	{ "previous", do_previous },       { "pattern", do_pattern },
+	{ "policy", do_policy },       { "query", do_query },
+	{ "flood", do_flood },         { "answered", do_answered },
+	{ "expect", do_expect },       { "silence", do_silence },
+	{ "upstream", do_upstream },   { "reply", do_reply },
+	{ "broken", do_broken },       { "unreachable", do_unreachable },
+	{ "reachable", do_reachable }, { "leases", do_leases },
+	{ "leased", do_leased },       { "audit", do_audit },
+	{ "record", do_record },       { "records", do_records },
+	{ "pass", do_pass },           { "date", do_date },
+	{ "previous", do_previous },   { "pattern", do_pattern },
+	{ "probe", do_probe },         { "connects", do_connects },
+	{ "opened", do_opened },       { "untrusted", do_untrusted },
+	{ "deaf", do_deaf },           { "closed", do_closed },
+	{ "said", do_said },           { "edns", do_edns },
+	{ "length", do_length },       { "wrong", do_wrong },
 };
 
 static void run_line(struct script *s)

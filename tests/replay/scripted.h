@@ -5,26 +5,44 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/loop.h"
+#include "tls/tls.h"
 
 /*
  * A loop whose clock and network a script drives: scripted.c serves
- * base/loop.h in place of base/loop.c.
+ * base/loop.h in place of base/loop.c, and tls/tls.h in place of tls/.
  */
 
-enum { SCRIPTED_MAX = 64 };
+enum { SCRIPTED_MAX = 1024 };
+
+/* A connection to a server. */
+struct scripted_stream {
+	struct loop *loop;
+	struct loop_tcp *tcp; /* NULL: TLS, or closed */
+	struct tls *tls;      /* NULL: plain, or closed */
+	bool open;
+	bool verified; /* the script has said so */
+	int failure;   /* what writing to it says; 0: it can be written to */
+	struct endpoint peer;
+};
 
 /* Something that was sent to a server, on a socket that may be closed by now. */
 struct scripted_sent {
-	struct loop_udp *udp; /* NULL: TCP, or closed */
-	struct loop_tcp *tcp; /* NULL: UDP, or closed */
-	bool stream;
+	struct loop_udp *udp;           /* NULL: on a stream, or closed */
+	struct scripted_stream *stream; /* NULL: UDP */
+	bool taken;                     /* the script has seen it */
 	struct endpoint peer;
 	size_t len;
-	uint8_t bytes[1024]; /* over TCP without the length in front */
+	uint8_t bytes[1024]; /* on a stream without the length in front */
 };
 
-/* What was sent up to now on @loop and not yet taken, the oldest first; NULL if there is nothing. */
-struct scripted_sent *scripted_take(struct loop *loop);
+/* What was sent on @loop as number @i, from 0; NULL if nothing was. */
+struct scripted_sent *scripted_peek(struct loop *loop, unsigned i);
+
+/* The next connection that was opened on @loop and not yet taken; NULL if there is none. */
+struct scripted_stream *scripted_take_stream(struct loop *loop);
+
+/* Let @len bytes at @bytes come on @stream, or its end as in loop_tcp's heard(). */
+void scripted_hear(struct scripted_stream *stream, const uint8_t *bytes, long len);
 
 /* Let sending on @loop fail with @status (a negative errno) from here on; 0: no more. */
 void scripted_fail(struct loop *loop, int status);

@@ -25,6 +25,14 @@ static struct policy *load_policy(const char *text, size_t len, int64_t now_s)
 	return policy;
 }
 
+static void report(void *arg, const char *text)
+{
+	struct world *w = arg;
+
+	w->n_reports++;
+	snprintf(w->said, sizeof(w->said), "%s", text);
+}
+
 struct world *world_new(const char *text, size_t len)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -42,10 +50,11 @@ struct world *world_new(const char *text, size_t len)
 	if (r == 0)
 		r = budgets_new(&w->resolver.budgets);
 	if (r == 0)
-		r = upstreams_new(w->loop, w->resolver.policy, w->resolver.cache,
+		r = upstreams_new(w->loop, w->resolver.policy, w->resolver.cache, report, w,
 				  &w->resolver.upstreams, &err);
 	if (r < 0)
 		exit(99);
+	upstreams_watch(w->resolver.upstreams);
 	world = w;
 	return w;
 }

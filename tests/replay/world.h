@@ -37,6 +37,10 @@ struct world {
 	struct list asks;  /* of struct lease_ask: pending ones */
 	unsigned n_leased; /* addresses for which lease_grant() was called */
 
+	/* What is said of upstream servers. */
+	unsigned n_reports;
+	char said[512]; /* the last */
+
 	/* The log. */
 	int audit_status;
 	unsigned n_records;

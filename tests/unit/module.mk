@@ -24,7 +24,8 @@ UNIT += \
 	%D%/policy_files_test \
 	%D%/policy_judge_test \
 	%D%/policy_oracle_test \
-	%D%/policy_test
+	%D%/policy_test \
+	%D%/socket_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
@@ -81,3 +82,5 @@ LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_wo
 %C%_policy_oracle_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_policy_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_socket_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_socket_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
