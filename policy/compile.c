@@ -262,14 +262,40 @@ static void add_all_literals(struct load *load, struct policy *policy)
 	policy->n_literals = join_literals(load, literals, n, grants);
 }
 
+static void check_upstreams(struct load *load, const struct draft_resolver *d)
+{
+	const struct endpoint *listen = d->listen.items;
+	const struct policy_upstream *upstreams = d->upstreams.items;
+	unsigned n_tls = 0;
+
+	for (unsigned i = 0; i < d->upstreams.n; i++) {
+		n_tls += upstreams[i].tls;
+		for (unsigned j = 0; j < d->listen.n; j++)
+			if (endpoint_reaches(&upstreams[i].endpoint, &listen[j]))
+				load_fault(load, upstreams[i].place,
+					   "an upstream is an endpoint of `listen`: the resolver "
+					   "would ask itself");
+	}
+	for (unsigned i = 0; i < d->upstreams.n; i++)
+		if (n_tls > 0 && !upstreams[i].tls)
+			load_warn(
+				load, upstreams[i].place,
+				"an upstream that is not tls:// is asked in plain text when those "
+				"that are do not answer");
+	if (n_tls == 0 && d->upstream_ca != NULL)
+		load_warn(load, schema_place(&d->draft, "upstream_ca"),
+			  "`upstream_ca` has no effect without a tls:// upstream");
+}
+
 static void set_resolver(struct load *load, const struct draft_resolver *d, struct policy *policy)
 {
-	const struct endpoint *listen = d->listen.items, *upstreams = d->upstreams.items;
+	const struct endpoint *listen = d->listen.items;
 
 	policy->resolver = (struct policy_resolver){
 		.listen = listen,
 		.n_listen = d->listen.n,
-		.upstreams = upstreams,
+		.upstreams = d->upstreams.items,
+		.upstream_ca = d->upstream_ca,
 		.n_upstreams = d->upstreams.n,
 		.upstream_auto = d->upstreams.n == 0,
 		.listen_default = schema_line(&d->draft, "listen") == 0,
@@ -284,12 +310,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 	if (d->ttl_min_s > d->ttl_max_s)
 		load_fault(load, schema_place(&d->draft, "ttl_min"),
 			   "`ttl_min` is longer than `ttl_max`");
-	for (unsigned i = 0; i < d->upstreams.n; i++)
-		for (unsigned j = 0; j < d->listen.n; j++)
-			if (endpoint_reaches(&upstreams[i], &listen[j]))
-				load_fault(load, schema_place(&d->draft, "upstream"),
-					   "an upstream is an endpoint of `listen`: the resolver "
-					   "would ask itself");
+	check_upstreams(load, d);
 }
 
 /* Warn of @key of @d if it stands there without an effect, because of @why. */

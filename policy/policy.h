@@ -72,10 +72,21 @@ struct policy_grant {
 	struct policy_place country_place, asn_place;
 };
 
+enum { POLICY_UPSTREAMS_MAX = 8 };
+
+/* A server that is asked. */
+struct policy_upstream {
+	struct endpoint endpoint;
+	bool tls;         /* by TLS (RFC 7858), and in no other way */
+	const char *name; /* that its certificate must have; NULL: its address */
+	struct policy_place place;
+};
+
 /* [resolver], with its defaults filled in. */
 struct policy_resolver {
 	const struct endpoint *listen;
-	const struct endpoint *upstreams; /* tried in order; none if upstream_auto */
+	const struct policy_upstream *upstreams; /* tried in order; none if upstream_auto */
+	const char *upstream_ca; /* whom those asked by TLS are verified by; NULL: the system's */
 	unsigned n_listen, n_upstreams;
 	bool upstream_auto;  /* take those of the host's resolv.conf */
 	bool listen_default; /* nobody asked for these: an IPv6 one may be missing */

@@ -31,7 +31,7 @@ enum value_type {
 	VALUE_ADDRESSES,  /* struct value_list of struct address */
 	VALUE_NETWORKS,   /* struct value_list of struct network */
 	VALUE_ENDPOINTS,  /* struct value_list of struct endpoint */
-	VALUE_UPSTREAMS,  /* struct value_list of struct endpoint; without items: automatic */
+	VALUE_UPSTREAMS,  /* struct value_list of struct policy_upstream; without items: automatic */
 	VALUE_TABLE,      /* const char *: the table's name; its family is inet */
 	VALUE_INTERFACES, /* struct value_list of const char * */
 	VALUE_PUSHES,     /* struct value_list of struct policy_push */
@@ -100,6 +100,7 @@ struct draft_deny {
 struct draft_resolver {
 	struct draft draft;
 	struct value_list listen, clients, upstreams;
+	const char *upstream_ca;
 	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries, threads;
 };
 

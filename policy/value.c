@@ -486,6 +486,61 @@ static void parse_endpoints(struct value *v)
 	drop_doubles(v, list, sizeof(struct endpoint));
 }
 
+/* Read `ADDRESS[:PORT][#NAME]`, which stood behind `tls://`. */
+static bool parse_tls(struct value *v, const char *text, struct policy_upstream *upstream)
+{
+	const char *hash = strchr(text, '#');
+	char endpoint[ENDPOINT_TEXT_SIZE];
+	size_t len = hash != NULL ? (size_t)(hash - text) : strlen(text);
+	struct name name;
+
+	upstream->tls = true;
+	if (len >= sizeof(endpoint))
+		return false;
+	memcpy(endpoint, text, len);
+	endpoint[len] = '\0';
+	if (endpoint_parse(endpoint, 853, &upstream->endpoint) < 0)
+		return false;
+	if (hash == NULL)
+		return true;
+	if (name_parse(hash + 1, &name) < 0 || name.labels < 2 ||
+	    hash[1 + strspn(hash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._")] != '\0')
+		return false;
+	upstream->name = load_keep_text(v->load, hash + 1);
+	return true;
+}
+
+static void add_upstream(struct value *v, struct value_list *list, const char *word)
+{
+	struct policy_upstream *upstreams = list->items;
+	struct policy_upstream upstream = { .place = here(v) };
+	bool good = strncmp(word, "tls://", 6) == 0
+			    ? parse_tls(v, word + 6, &upstream)
+			    : endpoint_parse(word, 53, &upstream.endpoint) == 0;
+
+	if (!good) {
+		load_fault(
+			v->load, here(v),
+			"`%s` is no upstream: it is ADDRESS or ADDRESS:PORT, with "
+			"tls://ADDRESS#NAME or tls://ADDRESS:PORT#NAME if it is asked by TLS; an "
+			"IPv6 address before a port stands in brackets",
+			word);
+		return;
+	}
+	for (unsigned i = 0; i < list->n; i++)
+		if (upstream.tls == upstreams[i].tls &&
+		    endpoint_equal(&upstream.endpoint, &upstreams[i].endpoint)) {
+			load_warn(v->load, here(v), "`%s` lists the same value twice", v->row->key);
+			return;
+		}
+	if (list->n == POLICY_UPSTREAMS_MAX)
+		load_fault(v->load, here(v), "there are at most %d upstreams",
+			   POLICY_UPSTREAMS_MAX);
+	else
+		upstreams[list->n++] = upstream;
+}
+
 static void parse_upstreams(struct value *v)
 {
 	struct value_list *list = v->field;
@@ -493,21 +548,15 @@ static void parse_upstreams(struct value *v)
 	unsigned n_words = 0;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(struct endpoint)))
+	if (!make_room(v, list, sizeof(struct policy_upstream)))
 		return;
 	for (; (word = next_word(v)) != NULL; n_words++)
 		if (strcmp(word, "auto") == 0)
 			automatic = true;
-		else if (strncmp(word, "tls://", 6) == 0)
-			load_fault(v->load, here(v),
-				   "`%s`: an upstream is asked over UDP and TCP, "
-				   "not over TLS",
-				   word);
 		else
-			add_endpoint(v, list, word);
+			add_upstream(v, list, word);
 	if (automatic && n_words > 1)
 		load_fault(v->load, here(v), "`auto` stands alone in `%s`", v->row->key);
-	drop_doubles(v, list, sizeof(struct endpoint));
 }
 
 /* True if @text can stand in a ruleset as the name of a table or a set. */
@@ -607,7 +656,7 @@ static const struct {
 	[VALUE_ADDRESSES] = { "list of addresses", parse_addresses },
 	[VALUE_NETWORKS] = { "list of networks", parse_networks },
 	[VALUE_ENDPOINTS] = { "list of endpoints", parse_endpoints },
-	[VALUE_UPSTREAMS] = { "auto, or list of endpoints", parse_upstreams },
+	[VALUE_UPSTREAMS] = { "auto, or list of servers", parse_upstreams },
 	[VALUE_TABLE] = { "family and table", parse_table },
 	[VALUE_INTERFACES] = { "list of interfaces", parse_interfaces },
 	[VALUE_PUSHES] = { "list of sets", parse_pushes },

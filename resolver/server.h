@@ -19,7 +19,7 @@
  * sent to it comes back to us.
  */
 enum {
-	SERVERS_MAX = 8, /* in use at once: of the policy, or of resolv.conf */
+	SERVERS_MAX = POLICY_UPSTREAMS_MAX, /* in use at once, also of resolv.conf */
 	SERVER_TEXT_SIZE = 6 + ENDPOINT_TEXT_SIZE + 1 + 256,
 };
 

@@ -35,7 +35,8 @@ static int take_configured(struct servers *servers, struct err *err)
 	char text[ENDPOINT_TEXT_SIZE];
 
 	for (unsigned i = 0; i < settings->n_upstreams && i < SERVERS_MAX; i++) {
-		const struct endpoint *endpoint = &settings->upstreams[i];
+		const struct policy_upstream *wanted = &settings->upstreams[i];
+		const struct endpoint *endpoint = &wanted->endpoint;
 
 		if (is_ourselves(settings, endpoint)) {
 			endpoint_print(endpoint, text);
@@ -48,6 +49,14 @@ static int take_configured(struct servers *servers, struct err *err)
 
 		if (server == NULL)
 			return err_set(err, -ENOMEM, "no memory for the upstream servers");
+		server->tls = wanted->tls;
+		server->name = wanted->name;
+		if (!server->tls || servers->tls != NULL)
+			continue;
+		int r = tls_client_context_new(settings->upstream_ca, "dot", &servers->tls, err);
+
+		if (r < 0)
+			return err_wrap(err, "[resolver] upstream");
 	}
 	return 0;
 }

@@ -19,8 +19,11 @@ REPLAYS = \
 	%D%/scripts/audit.rpl \
 	%D%/scripts/budget.rpl \
 	%D%/scripts/deny.rpl \
+	%D%/scripts/dot.rpl \
+	%D%/scripts/failover.rpl \
 	%D%/scripts/leases.rpl \
 	%D%/scripts/limits.rpl \
+	%D%/scripts/loop.rpl \
 	%D%/scripts/spoof.rpl \
 	%D%/scripts/upstream.rpl
 EXTRA_DIST += $(REPLAYS)

@@ -9,7 +9,7 @@
 
 /* A script: its lines and their words, and what they are about. */
 
-enum { MAX_WORDS = 12, MAX_RECORDS = 512 };
+enum { MAX_WORDS = 24, MAX_RECORDS = 512 };
 
 struct script {
 	FILE *file;

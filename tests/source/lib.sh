@@ -4,7 +4,7 @@
 # $SRCDIR. A test's exit status is 0 once it has printed its point: the point says how it went.
 
 # The folders that hold the project's files; a build in the tree puts others beside them.
-FOLDERS="base policy audit lease resolver cli conf contrib man tests"
+FOLDERS="base policy audit lease tls resolver cli conf contrib man tests"
 
 # shellcheck disable=SC2034 # for those who read this file
 build_dir=$PWD

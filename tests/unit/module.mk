@@ -25,7 +25,9 @@ UNIT += \
 	%D%/policy_judge_test \
 	%D%/policy_oracle_test \
 	%D%/policy_test \
-	%D%/socket_test
+	%D%/socket_test \
+	%D%/tls_test \
+	%D%/upstream_test
 endif
 check_PROGRAMS += $(UNIT)
 TESTS += $(UNIT)
@@ -84,3 +86,7 @@ LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_wo
 %C%_policy_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_socket_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_socket_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_tls_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(SSL_CFLAGS)
+%C%_tls_test_LDADD = libtls.a libbase.a $(UV_LIBS) $(SSL_LIBS) $(CMOCKA_LIBS)
+%C%_upstream_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_upstream_test_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)

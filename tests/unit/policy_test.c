@@ -157,7 +157,7 @@ static void every_value_is_read(void **state)
 	assert_int_equal(resolver->listen[1].port, 5353);
 	assert_false(resolver->upstream_auto);
 	assert_int_equal(resolver->n_upstreams, 2);
-	assert_int_equal(resolver->upstreams[1].port, 5300);
+	assert_int_equal(resolver->upstreams[1].endpoint.port, 5300);
 	assert_int_equal(resolver->ttl_min_s, 2);
 	assert_int_equal(resolver->ttl_max_s, 7200);
 	assert_int_equal(resolver->cache_entries, 7);
@@ -550,7 +550,7 @@ static const struct {
 	{ "[resolver]\nlisten = ::1:53x", "no endpoint" },
 	{ "[resolver]\nclients = 10.0.0.1/8", "bits set" },
 	{ "[resolver]\nclients = x", "no network" },
-	{ "[resolver]\nupstream = tls://9.9.9.9#dns.quad9.net", "not over TLS" },
+	{ "[resolver]\nupstream = tls://dns.quad9.net", "is no upstream" },
 	{ "[resolver]\nupstream = auto 9.9.9.9", "stands alone" },
 	{ "[resolver]\nupstream = 127.0.0.1", "ask itself" },
 	{ "[resolver]\ndoh = off", "none of" },
