@@ -10,9 +10,9 @@ BUILD_PACKAGES="autoconf automake gcc libc6-dev make pkg-config xz-utils
 # shellcheck disable=SC2034
 SHOW_PACKAGES="bind9-dnsutils iproute2 nftables util-linux"
 # shellcheck disable=SC2034
-TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck iodine knot-dnsutils
-	libclang-rt-14-dev libcmocka-dev libmaxmind-db-writer-perl mandoc nsd procps python3
-	python3-dnspython python3-pytest shellcheck universal-ctags"
+TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck dnsperf iodine knot-dnsutils
+	libclang-rt-14-dev libcmocka-dev libmaxmind-db-writer-perl mandoc nsd openssl procps python3
+	python3-dnspython python3-pytest shellcheck unbound universal-ctags"
 
 # Say $* to the person who waits.
 say() {

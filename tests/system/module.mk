@@ -23,4 +23,5 @@ EXTRA_DIST += \
 	%D%/servers.py \
 	%D%/threads_test.py \
 	%D%/tunnel_test.py \
+	%D%/upstream_test.py \
 	%D%/wire.py

@@ -247,6 +247,68 @@ class Nsd:
             self.process.wait()
 
 
+def openssl(*argv):
+    subprocess.run(['openssl', *argv], check=True, capture_output=True, timeout=20)
+
+
+def make_authority(folder, kind):
+    """Make a certificate authority by openssl: `kind`.pem and `kind`.key."""
+    openssl('req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+            '-keyout', f'{folder}/{kind}.key', '-out', f'{folder}/{kind}.pem', '-subj', f'/CN={kind}')
+
+
+def make_certificate(folder, names, until, signer='ca'):
+    """Make a server's certificate that has the names and ends at a time; give its path and its key's."""
+    (folder / 'ca.conf').write_text(
+        f'[ca]\ndefault_ca = x\n[x]\ndatabase = {folder}/index\nnew_certs_dir = {folder}\n'
+        'default_md = sha256\npolicy = p\nrand_serial = yes\nunique_subject = no\n'
+        f'x509_extensions = e\n[p]\ncommonName = supplied\n[e]\nsubjectAltName = {names}\n',
+        encoding='ascii')
+    (folder / 'index').write_text('', encoding='ascii')
+    cert, key = folder / 'server.pem', folder / 'server.key'
+    openssl('req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+            '-keyout', str(key), '-out', f'{folder}/server.csr', '-subj', '/CN=server')
+    openssl('ca', '-batch', '-notext', '-config', f'{folder}/ca.conf', '-cert', f'{folder}/{signer}.pem',
+            '-keyfile', f'{folder}/{signer}.key', '-in', f'{folder}/server.csr', '-out', str(cert),
+            '-startdate', '20200101000000Z', '-enddate', until)
+    return cert, key
+
+
+class Unbound:
+    """unbound as a DNS server over TLS, on port 853, that has the records and no other server."""
+
+    def __init__(self, netns, folder, files, records, address):
+        cert, key = files
+        data = ''.join(f' local-zone: "{record.split()[0]}" redirect\n local-data: "{record}"\n'
+                       for record in records)
+        conf = pathlib.Path(folder) / 'unbound.conf'
+        conf.write_text(
+            f'server:\n interface: {address}@853\n tls-port: 853\n username: ""\n chroot: ""\n'
+            f' directory: "{folder}"\n pidfile: ""\n use-syslog: no\n do-daemonize: no\n'
+            ' access-control: 127.0.0.0/8 allow\n do-not-query-localhost: no\n num-threads: 1\n'
+            f' tls-service-pem: "{cert}"\n tls-service-key: "{key}"\n'
+            f' local-zone: "." static\n{data}'
+            'remote-control:\n control-enable: no\n', encoding='utf-8')
+        with open(pathlib.Path(folder) / 'unbound.out', 'ab') as out:
+            self.process = netns.start('/usr/sbin/unbound', '-d', '-c', str(conf),
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        client = Client(netns, address, 853)
+
+        def is_ready():
+            try:
+                client.connect(0.5).close()
+                return True
+            except OSError:
+                return False
+
+        wait_until(is_ready, 'unbound to be ready', limit_s=10)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
 class Origin:
     """A server that echoes, by TCP or UDP, and counts who came."""
 
