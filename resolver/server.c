@@ -9,6 +9,8 @@
 #include <string.h>
 #include "resolver/probe.h"
 
+enum { TELL_EVERY_MS = 10000 };
+
 void server_print(const struct server *server, char text[SERVER_TEXT_SIZE])
 {
 	char endpoint[ENDPOINT_TEXT_SIZE];
@@ -64,14 +66,20 @@ void server_heard(struct server *server)
 /* Note that @server is down. Gives true if people should be told why: @status. */
 static bool set_down(struct server *server, int status)
 {
-	bool news = !server->told || server->told_status != status;
+	uint64_t now_ms = loop_now_ms(server->servers->loop);
+	bool trust = status == -EKEYREJECTED, trusted = server->told_status == -EKEYREJECTED;
+	bool news =
+		!server->told || (trust != trusted && now_ms - server->told_ms >= TELL_EVERY_MS);
 
 	if (!server->down) {
 		server->down = true;
 		probe_later(server);
 	}
-	server->told = true;
-	server->told_status = status;
+	if (news) {
+		server->told = true;
+		server->told_status = status;
+		server->told_ms = now_ms;
+	}
 	return news;
 }
 

@@ -39,7 +39,8 @@ struct server {
 	bool down;         /* it did not answer what was last asked */
 	bool ourselves;    /* what it is sent comes back to us */
 	bool told;         /* people were told that it is down, and not yet that it is not */
-	int told_status;   /* why, then */
+	int told_status;   /* why, then ... */
+	uint64_t told_ms;  /* ... and when */
 	uint64_t heard_ms; /* when it last answered */
 	/*
 	 * It answered FORMERR to a query with OPT, or did not give the name back in the case that

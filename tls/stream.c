@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/name.h"
 #include "tls/private.h"
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -166,12 +167,21 @@ static bool set_server(struct tls_stream *stream, const struct tls_server *serve
 {
 	X509_VERIFY_PARAM *wanted = SSL_get0_param(stream->ssl);
 	const struct address *address = &server->endpoint.address;
+	char name[NAME_TEXT_SIZE];
+	size_t len;
 
 	SSL_set_hostflags(stream->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	if (server->name == NULL)
 		return X509_VERIFY_PARAM_set1_ip(wanted, address->bytes, address_len(address)) == 1;
-	return SSL_set1_host(stream->ssl, server->name) == 1 &&
-	       SSL_set_tlsext_host_name(stream->ssl, server->name) == 1;
+	len = strlen(server->name);
+	if (len > 0 && server->name[len - 1] == '.')
+		len--; /* neither a certificate nor a hello has it (RFC 6066, 3) */
+	if (len == 0 || len >= sizeof(name))
+		return false;
+	memcpy(name, server->name, len);
+	name[len] = '\0';
+	return SSL_set1_host(stream->ssl, name) == 1 &&
+	       SSL_set_tlsext_host_name(stream->ssl, name) == 1;
 }
 
 /* Begin with what the last connection left: once, so that nobody can tell the two are of one. */
