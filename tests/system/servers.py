@@ -118,6 +118,7 @@ class Upstream:
 
     def __init__(self, netns, address='127.0.0.1', port=5399):
         self.zone, self.script, self.seen, self.delay_s = {}, None, [], 0.0
+        self.probes = []
         self.open = True
         self.udp = netns.socket(family_of(address), socket.SOCK_DGRAM)
         self.tcp = netns.socket(family_of(address))
@@ -153,6 +154,8 @@ class Upstream:
                 for wire, _ in self.seen]
 
     def answer(self, wire, transport):
+        if b'\5probe\x09bailiwick\7example' in wire.lower():
+            return self.answer_probe(wire, transport)
         self.seen.append((wire, transport))
         if self.delay_s:
             time.sleep(self.delay_s)
@@ -177,6 +180,16 @@ class Upstream:
             reply.flags |= dns.flags.TC
             made = reply.to_wire()
         return made
+
+    def answer_probe(self, wire, transport):
+        """bailiwick's own questions to its servers are none that a client caused."""
+        self.probes.append(wire)
+        scripted = self.script(wire, transport) if self.script is not None else None
+        if scripted is not None:
+            return scripted
+        reply = dns.message.make_response(dns.message.from_wire(wire), recursion_available=True)
+        reply.set_rcode(dns.rcode.NXDOMAIN)
+        return reply.to_wire()
 
     def serve_udp(self):
         while self.open:
