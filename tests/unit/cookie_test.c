@@ -28,7 +28,7 @@ static const struct address v6 = {
 	6, { 0x20, 1, 0x0d, 0xb8, 2, 0x20, 0, 1, 0x59, 0xde, 0xd0, 0xf4, 0x87, 0x69, 0x82, 0xb8 }
 };
 
-static const struct cookie_key key = { "a key for tests" };
+static const struct cookie_key the_key = { "a key for tests" };
 
 /* The time of the cookies below. */
 enum { NOW = 1559731985 };
@@ -40,7 +40,7 @@ static struct question renew(const struct address *client, int64_t now_s, const 
 	struct question question = { .cookie_len = len };
 
 	memcpy(question.cookie, came, len);
-	cookie_renew(&key, client, now_s, &question);
+	cookie_renew(&the_key, client, now_s, &question);
 	assert_int_equal(question.cookie_len, WHOLE);
 	assert_memory_equal(question.cookie, came, COOKIE_CLIENT);
 	return question;
