@@ -19,7 +19,6 @@
 #include <string.h>
 #include "base/life.h"
 #include "base/limits.h"
-#include "base/own.h"
 #include "resolver/frames.h"
 #include "resolver/message.h"
 
@@ -276,28 +275,29 @@ static int connect_stream(struct stream *stream)
 /* Connect to @server, and keep that. */
 static int start_stream(struct server *server)
 {
-	OWN(own_free) struct stream *stream = calloc(1, sizeof(*stream));
+	struct stream *stream = calloc(1, sizeof(*stream));
 	int r;
 
 	assert(life_kind_complete(&stream_kind));
 	if (stream == NULL)
 		return -ENOMEM;
-	r = servers_take_socket(server->servers);
-	if (r < 0)
-		return r;
 	stream->server = server;
 	for (unsigned i = 0; i < N_BUCKETS; i++)
 		list_init(&stream->asks[i]);
-	r = connect_stream(stream);
+	r = servers_take_socket(server->servers);
+	if (r == 0) {
+		r = connect_stream(stream);
+		if (r < 0)
+			servers_give_socket(server->servers);
+	}
 	if (r < 0) {
-		servers_give_socket(server->servers);
+		free(stream);
 		return r;
 	}
 	server_use(server);
 	list_add(&server->servers->streams, &stream->node);
 	server->stream = stream;
 	life_start(&stream->life, &stream_kind, CONNECTING, server->servers->loop);
-	steal_ptr(stream);
 	return 0;
 }
 

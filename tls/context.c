@@ -54,7 +54,8 @@ static struct tls_context *new_context(bool server, const char *protocol)
 	}
 	if (len > 0) {
 		context->protocol[0] = (uint8_t)len;
-		memcpy(context->protocol + 1, protocol, len);
+		for (size_t i = 0; i < len; i++)
+			context->protocol[1 + i] = (uint8_t)protocol[i];
 		context->protocol_len = (unsigned)len + 1;
 	}
 	return context;

@@ -26,7 +26,7 @@ struct script {
 };
 
 /* Stop with a message: the script is wrong. */
-void stop_script(const struct script *s, const char *why);
+void stop_script(const struct script *s, const char *why) __attribute__((noreturn));
 
 /* Say whether a test was good, and what it was. */
 void check(struct script *s, bool good, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
