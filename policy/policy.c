@@ -32,6 +32,7 @@ static struct policy *new_policy(void)
 	if (policy == NULL)
 		return NULL;
 	atomic_init(&policy->refs, 1);
+	policy->agent.name = "";
 	if (hosts_init(&policy->hosts) < 0) {
 		free_policy(policy);
 		return NULL;
@@ -137,4 +138,14 @@ const struct policy_grant *const *policy_grants(const struct policy *policy, siz
 {
 	*ret_n = policy->n_grants;
 	return policy->grants;
+}
+
+const char *policy_agent_name(const struct policy_agent *agent)
+{
+	return agent->name;
+}
+
+unsigned policy_agent_number(const struct policy_agent *agent)
+{
+	return agent->number;
 }

@@ -255,6 +255,15 @@ const struct policy_grant *const *policy_grants(const struct policy *policy, siz
 const struct policy_agent *policy_agent_find(const struct policy *policy,
 					     const struct address *client);
 
+/*
+ * The name of @agent, which stays the same over generations; "" for the one that stands for all
+ * clients of a policy without [agent] sections. Valid as long as its policy.
+ */
+const char *policy_agent_name(const struct policy_agent *agent);
+
+/* The number of @agent among those of its policy, from 0. */
+unsigned policy_agent_number(const struct policy_agent *agent);
+
 /* What the policy says of a client that policy_agent_find() does not know: a denial. */
 struct policy_verdict policy_judge_stranger(const struct policy *policy);
 

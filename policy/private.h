@@ -9,9 +9,10 @@
 
 /* What is behind struct policy. It never changes once policy_load() has given it. */
 
-/* A client may ask. There is one kind of them, and it has every grant. */
+/* Who asks. Without [agent] sections there is one, which is every client and has every grant. */
 struct policy_agent {
-	char nothing;
+	const char *name; /* "" for that one */
+	unsigned number;
 };
 
 struct policy_deny {
