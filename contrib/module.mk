@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-EXTRA_DIST += %D%/check %D%/lib.sh %D%/quickstart %D%/completions/bailiwick.bash
+EXTRA_DIST += %D%/check %D%/doh-list %D%/lib.sh %D%/quickstart %D%/completions/bailiwick.bash

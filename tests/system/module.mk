@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The program as people run it. Each script prints TAP, and needs no privileges unless it says so.
-SYSTEM = %D%/explain.sh %D%/log.sh
+SYSTEM = %D%/doh_list.sh %D%/explain.sh %D%/log.sh
 dist_check_SCRIPTS += $(SYSTEM)
 TESTS += $(SYSTEM)
 
