@@ -50,6 +50,8 @@ enum {
 	LIMIT_POLICY_BYTES = 64 << 20, /* one file */
 	LIMIT_POLICY_LINE = 16384,     /* one line */
 	LIMIT_POLICY_INCLUDES = 64,    /* files in all */
+	LIMIT_LIST_BYTES = 256 << 20,  /* one list of names; its lines as above */
+	LIMIT_LIST_NAMES = 10000000,   /* in all lists */
 	LIMIT_POLICY_FAULTS = 1000,    /* faults told of one load */
 	LIMIT_GRANTS_PER_HOST = 16,    /* grants that name the same host */
 

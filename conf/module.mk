@@ -5,4 +5,5 @@ dist_examples_DATA = \
 	%D%/doh.list \
 	%D%/example.ini \
 	%D%/example-deny.ini \
+	%D%/example.list \
 	%D%/quickstart.ini

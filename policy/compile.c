@@ -8,6 +8,7 @@
 #include "policy/doh.h"
 #include "policy/host.h"
 #include "policy/origin.h"
+#include "policy/list.h"
 #include "policy/special.h"
 
 /* What a fault of a file is told about: a host of a section. */
@@ -147,49 +148,119 @@ static void add_grants(struct load *load, const struct drafts *drafts, struct po
 		add_grant(load, policy, drafts->allows[i]);
 }
 
-static void add_deny(struct load *load, struct policy *policy, const struct draft_deny *d,
-		     uint16_t number)
+/* Denied names on their way from a section or a list into the policy. */
+struct denial {
+	struct load *load;
+	struct policy *policy;
+	struct policy_deny *denies; /* the sources so far */
+	uint16_t source;            /* number of the last one */
+	unsigned n_doh_lists;
+};
+
+/* Begin a source of denied names; false, and a fault, if there are too many. */
+static bool begin_source(struct denial *to, const struct draft_deny *d,
+			 const struct list_file *list)
+{
+	if (to->source == UINT16_MAX) {
+		load_fault(to->load, list != NULL ? list->place : d->draft.place,
+			   "there are more than %u [deny] sections and lists", UINT16_MAX);
+		return false;
+	}
+	to->denies[to->source++] = (struct policy_deny){
+		.label = d->draft.label,
+		.reason = d->reason,
+		.place = list != NULL ? (struct policy_place){ list->path, 0 } : d->draft.place,
+		.is_list = list != NULL,
+	};
+	to->policy->n_denies = to->source;
+	return true;
+}
+
+static void add_denied_hosts(struct denial *to, const struct draft_deny *d)
 {
 	const struct host *hosts = d->hosts.items;
 	struct name name;
 
+	if (d->hosts.n > 0 && !begin_source(to, d, NULL))
+		return;
 	for (unsigned i = 0; i < d->hosts.n; i++) {
 		struct policy_place place = host_place(&d->draft, &hosts[i]);
 		int r;
 
 		if (!host_name(&hosts[i], &name)) {
-			load_fault(load, place,
+			load_fault(to->load, place,
 				   "`%s` is no name; an address is denied unless a grant lists it",
 				   hosts[i].text);
 			continue;
 		}
-		r = hosts_add_deny(&policy->hosts, &name, hosts[i].kind == HOST_WILDCARD, number);
-		if (r == -EEXIST)
-			load_warn(load, place, "`%s` is denied twice", hosts[i].text);
-		else
-			load->no_memory |= r < 0;
+		r = hosts_add_deny(&to->policy->hosts, &name, hosts[i].kind == HOST_WILDCARD,
+				   to->source, 0);
+		to->load->no_memory |= r < 0;
+		if (r > 0 && !to->denies[r - 1].is_list)
+			load_warn(to->load, place, "`%s` is denied twice", hosts[i].text);
 	}
+}
+
+static void deny_listed(void *user, const struct name *name, bool wildcard, unsigned line)
+{
+	const struct denial *to = user;
+
+	to->load->no_memory |=
+		hosts_add_deny(&to->policy->hosts, name, wildcard, to->source, line) < 0;
 }
 
 static void add_denies(struct load *load, const struct drafts *drafts, struct policy *policy)
 {
-	struct policy_deny *denies = load_keep(load, drafts->n_denies * sizeof(*denies));
+	struct denial to = { .load = load, .policy = policy };
+	size_t n = 0;
 
-	policy->denies = denies;
-	if (denies == NULL)
-		return;
-	for (unsigned i = 0; i < drafts->n_denies; i++) {
+	for (unsigned i = 0; i < drafts->n_denies; i++)
+		n += 1u + drafts->denies[i]->lists.n;
+	to.denies = load_keep(load, n * sizeof(*to.denies));
+	policy->denies = to.denies;
+	for (unsigned i = 0; i < drafts->n_denies && to.denies != NULL; i++) {
 		const struct draft_deny *d = drafts->denies[i];
+		const struct list_file *lists = d->lists.items;
 
-		if (i == UINT16_MAX) {
-			load_fault(load, d->draft.place, "there are more than %u [deny] sections",
-				   UINT16_MAX);
-			return;
-		}
-		denies[i] = (struct policy_deny){ d->draft.label, d->reason, d->draft.place };
-		add_deny(load, policy, d, (uint16_t)(i + 1));
-		policy->n_denies++;
+		if (schema_line(&d->draft, "host") == 0 && schema_line(&d->draft, "list") == 0)
+			load_fault(load, d->draft.place, "[deny %s] needs `host` or `list`",
+				   d->draft.label);
+		add_denied_hosts(&to, d);
+		for (unsigned j = 0; j < d->lists.n; j++)
+			if (begin_source(&to, d, &lists[j]))
+				list_read(load, &lists[j], deny_listed, &to);
 	}
+}
+
+static void deny_doh(void *user, const struct name *name, bool wildcard, unsigned line)
+{
+	const struct denial *to = user;
+
+	(void)line;
+	if (to->policy->block_doh)
+		to->load->no_memory |= hosts_add_doh(&to->policy->hosts, name, wildcard,
+						     (uint16_t)to->n_doh_lists) < 0;
+}
+
+/* Add the further lists of DoH names, which the built-in one comes before. */
+static void add_doh_lists(struct load *load, const struct draft_resolver *d, struct policy *policy)
+{
+	struct denial to = { .load = load, .policy = policy };
+	const struct list_file *lists = d->doh_lists.items;
+	struct policy_place *places = load_keep(load, d->doh_lists.n * sizeof(*places));
+
+	policy->doh_lists = places;
+	if (d->doh_lists.n > UINT16_MAX)
+		load_fault(load, schema_place(&d->draft, "doh_list"),
+			   "there are more than %u lists", UINT16_MAX);
+	for (unsigned i = 0; i < d->doh_lists.n && i < UINT16_MAX && places != NULL; i++) {
+		places[i] = lists[i].place;
+		to.n_doh_lists = i + 1;
+		list_read(load, &lists[i], deny_doh, &to);
+	}
+	if (d->doh_lists.n > 0 && !policy->block_doh)
+		load_warn(load, schema_place(&d->draft, "doh_list"),
+			  "`doh_list` has no effect with `doh = permit`");
 }
 
 static int compare_literals(const void *a, const void *b)
@@ -394,6 +465,7 @@ void compile_policy(struct load *load, const struct drafts *drafts, struct polic
 		load->no_memory = true;
 		return;
 	}
+	add_doh_lists(load, drafts->resolver, policy);
 	add_grants(load, drafts, policy);
 	add_denies(load, drafts, policy);
 	add_all_literals(load, policy);

@@ -183,7 +183,9 @@ int doh_add_all(struct hosts *hosts)
 		int r = name_parse(names[i].name, &name);
 
 		assert(r == 0);
-		r = hosts_add_doh(hosts, &name, names[i].below == BELOW);
+		r = hosts_add_doh(hosts, &name, false, 0);
+		if (r == 0 && names[i].below == BELOW)
+			r = hosts_add_doh(hosts, &name, true, 0);
 		if (r < 0)
 			return r;
 	}

@@ -18,14 +18,20 @@ enum {
 };
 
 struct hosts_slot {
-	uint32_t name;                  /* 1 + where it stands in names; 0: the slot is free */
-	uint32_t tag;                   /* the upper half of its hash */
-	uint32_t grants;                /* 1 + number of its struct hosts_grants; 0: none */
-	uint16_t deny_exact, deny_wild; /* numbers of [deny] sections; 0: none */
+	uint32_t name;   /* 1 + where it stands in names; 0: the slot is free */
+	uint32_t tag;    /* the upper half of its hash, which also says where it stands */
+	uint32_t grants; /* 1 + number of its struct hosts_grants; 0: none */
+	uint16_t deny_exact, deny_wild; /* numbers of sources; 0: none */
+	uint16_t doh;                   /* number of a source; 0: the built-in list */
 	uint8_t flags;
 	uint8_t special; /* enum policy_special */
 };
 static_assert(sizeof(struct hosts_slot) == 20, "hosts.h promises that");
+
+/* What stands behind a name's wire form: the lines on which sources deny it. Unaligned. */
+struct lines {
+	uint32_t exact, wild;
+};
 
 struct grant_list {
 	const struct policy_grant **grants;
@@ -71,7 +77,7 @@ static struct hosts_slot *find_slot(const struct hosts *hosts, const struct name
 	uint32_t tag = (uint32_t)(s->hash[i] >> 32);
 	size_t len = name->len - (size_t)s->at[i];
 
-	for (uint32_t at = (uint32_t)s->hash[i] & mask;; at = (at + 1) & mask) {
+	for (uint32_t at = tag & mask;; at = (at + 1) & mask) {
 		struct hosts_slot *slot = &hosts->slots[at];
 
 		if (slot->name == 0)
@@ -83,39 +89,29 @@ static struct hosts_slot *find_slot(const struct hosts *hosts, const struct name
 	}
 }
 
-/* The name that stands at @wire, which is good. */
-static void unpack(const uint8_t *wire, struct name *name)
-{
-	unsigned at = 0;
-
-	name->labels = 0;
-	for (; wire[at] != 0; at += 1u + wire[at])
-		name->labels++;
-	name->len = (uint8_t)(at + 1);
-	memcpy(name->wire, wire, name->len);
-}
-
 static int grow_slots(struct hosts *hosts)
 {
-	struct hosts bigger = *hosts;
-	struct suffixes s;
-	struct name name;
+	struct hosts_slot *slots;
+	uint32_t mask;
 
 	if (hosts->n_slots > UINT32_MAX / 4)
 		return -ENOMEM;
-	bigger.n_slots *= 2;
-	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
-	if (bigger.slots == NULL)
+	mask = hosts->n_slots * 2 - 1;
+	slots = calloc(mask + (size_t)1, sizeof(*slots));
+	if (slots == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < hosts->n_slots; i++) {
+		uint32_t at = hosts->slots[i].tag & mask;
+
 		if (hosts->slots[i].name == 0)
 			continue;
-		unpack(hosts->names + hosts->slots[i].name - 1, &name);
-		split(&bigger, &name, &s);
-		*find_slot(&bigger, &name, &s, 0) = hosts->slots[i];
+		while (slots[at].name != 0)
+			at = (at + 1) & mask;
+		slots[at] = hosts->slots[i];
 	}
 	free(hosts->slots);
-	*hosts = bigger;
+	hosts->slots = slots;
+	hosts->n_slots = mask + 1;
 	return 0;
 }
 
@@ -129,7 +125,6 @@ static int grow_names(struct hosts *hosts)
 	names = realloc(hosts->names, size);
 	if (names == NULL)
 		return -ENOMEM;
-	memset(names + hosts->names_size, 0, hosts->names_size);
 	hosts->names = names;
 	hosts->names_size = size;
 	return 0;
@@ -144,15 +139,20 @@ static struct hosts_slot *make_slot(struct hosts *hosts, const struct name *name
 
 	if (slot->name != 0)
 		return slot;
-	if (hosts->n_used >= hosts->n_slots / 10 * 7 && grow_slots(hosts) < 0)
+	if (hosts->n_used >= hosts->n_slots / 10 * 7) {
+		if (grow_slots(hosts) < 0)
+			return NULL;
+		slot = find_slot(hosts, name, s, i);
+	}
+	if (hosts->names_len + len + sizeof(struct lines) + NAME_WIRE_MAX > hosts->names_size &&
+	    grow_names(hosts) < 0)
 		return NULL;
-	if (hosts->names_len + len + NAME_WIRE_MAX > hosts->names_size && grow_names(hosts) < 0)
-		return NULL;
-	slot = find_slot(hosts, name, s, i);
 	memcpy(hosts->names + hosts->names_len, name->wire + s->at[i], len);
+	/* The lines, and what a comparison may read behind them: not all of the room is touched. */
+	memset(hosts->names + hosts->names_len + len, 0, sizeof(struct lines) + NAME_WIRE_MAX);
 	slot->name = (uint32_t)hosts->names_len + 1;
 	slot->tag = (uint32_t)(s->hash[i] >> 32);
-	hosts->names_len += len;
+	hosts->names_len += len + sizeof(struct lines);
 	hosts->n_used++;
 	return slot;
 }
@@ -268,22 +268,50 @@ void hosts_set_domain(struct hosts *hosts, const struct name *name, unsigned lab
 	hosts->grants[slot->grants - 1].domain = (uint8_t)labels;
 }
 
-int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t number)
+/* The lines of the name, of @len bytes, that stands in @slot. */
+static struct lines lines_of(const struct hosts *hosts, const struct hosts_slot *slot, size_t len)
+{
+	struct lines lines;
+
+	memcpy(&lines, hosts->names + slot->name - 1 + len, sizeof(lines));
+	return lines;
+}
+
+int hosts_add_deny(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t source,
+		   uint32_t line)
 {
 	struct hosts_slot *slot;
 	struct suffixes s;
+	struct lines lines;
 	uint16_t *deny;
 
-	assert(number != 0);
+	assert(source != 0);
 	split(hosts, name, &s);
 	slot = make_slot(hosts, name, &s, 0);
 	if (slot == NULL)
 		return -ENOMEM;
 	deny = wildcard ? &slot->deny_wild : &slot->deny_exact;
 	if (*deny != 0)
-		return -EEXIST;
-	*deny = number;
+		return *deny;
+	*deny = source;
+	lines = lines_of(hosts, slot, name->len);
+	*(wildcard ? &lines.wild : &lines.exact) = line;
+	memcpy(hosts->names + slot->name - 1 + name->len, &lines, sizeof(lines));
 	return 0;
+}
+
+unsigned hosts_denied_exactly(const struct hosts *hosts, const struct name *name,
+			      unsigned *ret_line)
+{
+	const struct hosts_slot *slot;
+	struct suffixes s;
+
+	split(hosts, name, &s);
+	slot = find_slot(hosts, name, &s, 0);
+	if (slot->name == 0 || slot->deny_exact == 0)
+		return 0;
+	*ret_line = lines_of(hosts, slot, name->len).exact;
+	return slot->deny_exact;
 }
 
 int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_special special,
@@ -303,7 +331,7 @@ int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_
 		       : 0;
 }
 
-int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
+int hosts_add_doh(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t source)
 {
 	struct hosts_slot *slot;
 	struct suffixes s;
@@ -312,13 +340,37 @@ int hosts_add_doh(struct hosts *hosts, const struct name *name, bool below)
 	slot = make_slot(hosts, name, &s, 0);
 	if (slot == NULL)
 		return -ENOMEM;
-	slot->flags |= below ? DOH_EXACT | DOH_BELOW : DOH_EXACT;
+	/* What is listed twice is the first list's. */
+	if (!(slot->flags & (DOH_EXACT | DOH_BELOW)))
+		slot->doh = source;
+	slot->flags |= wildcard ? DOH_BELOW : DOH_EXACT;
 	return 0;
 }
 
-/* Take up what the slot of a proper suffix, of @labels labels, says. */
+/* Take up that the name, of whose @wire @len bytes stand in @slot, is denied by @source. */
+static void match_denial(const struct hosts *hosts, const struct hosts_slot *slot, size_t len,
+			 bool wildcard, struct hosts_match *match)
+{
+	unsigned source = wildcard ? slot->deny_wild : slot->deny_exact;
+	struct lines lines;
+
+	if (match->denied_by != 0 && match->denied_by < source)
+		return;
+	lines = lines_of(hosts, slot, len);
+	match->denied_by = source;
+	match->denied_line = wildcard ? lines.wild : lines.exact;
+}
+
+static void match_doh(const struct hosts_slot *slot, struct hosts_match *match)
+{
+	if (!match->doh)
+		match->doh_by = slot->doh;
+	match->doh = true;
+}
+
+/* Take up what the slot of a proper suffix, of @labels labels in @len bytes, says. */
 static void match_above(const struct hosts *hosts, const struct hosts_slot *slot, unsigned labels,
-			struct hosts_match *match)
+			size_t len, struct hosts_match *match)
 {
 	const struct grant_list *wild = slot->grants ? &hosts->grants[slot->grants - 1].wild : NULL;
 
@@ -329,15 +381,17 @@ static void match_above(const struct hosts *hosts, const struct hosts_slot *slot
 		match->wild_domain = hosts->grants[slot->grants - 1].domain;
 	}
 	if (slot->deny_wild != 0) {
-		match->denied_by = slot->deny_wild;
+		match_denial(hosts, slot, len, true, match);
 		match->denied_below = true;
 	}
-	if (slot->flags & DOH_BELOW)
-		match->doh = match->doh_below = true;
+	if (slot->flags & DOH_BELOW) {
+		match_doh(slot, match);
+		match->doh_below = true;
+	}
 }
 
-/* Take up what the slot of the name itself says. */
-static void match_exactly(const struct hosts *hosts, const struct hosts_slot *slot,
+/* Take up what the slot of the name itself, of @len bytes, says. */
+static void match_exactly(const struct hosts *hosts, const struct hosts_slot *slot, size_t len,
 			  struct hosts_match *match)
 {
 	const struct grant_list *exact =
@@ -348,11 +402,11 @@ static void match_exactly(const struct hosts *hosts, const struct hosts_slot *sl
 		match->n_exact = exact->n;
 	}
 	if (slot->deny_exact != 0)
-		match->denied_by = slot->deny_exact;
+		match_denial(hosts, slot, len, false, match);
 	if (slot->deny_wild != 0)
 		match->denied_below = true;
 	if (slot->flags & DOH_EXACT)
-		match->doh = true;
+		match_doh(slot, match);
 	if (slot->flags & DOH_BELOW)
 		match->doh_below = true;
 	/* Below a name whose whole subtree is on the list, only few grants allow anything. */
@@ -378,9 +432,9 @@ struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name
 			match.special_yields = slot->flags & YIELDS;
 		}
 		if (i > 0)
-			match_above(hosts, slot, labels, &match);
+			match_above(hosts, slot, labels, name->len - (size_t)s.at[i], &match);
 		else
-			match_exactly(hosts, slot, &match);
+			match_exactly(hosts, slot, name->len, &match);
 	}
 	return match;
 }

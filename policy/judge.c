@@ -19,7 +19,7 @@ struct ask {
 	uint16_t type;
 	uint8_t protocol;
 	uint16_t port;
-	bool need_doh; /* the host is on the built-in list */
+	bool need_doh; /* the host is on a list of DoH names */
 };
 
 static bool has_type(const struct policy_grant *grant, uint16_t type)
@@ -128,6 +128,17 @@ static struct policy_verdict weigh_wildcard(const struct hosts_match *match,
 	return verdict;
 }
 
+/* Where the source that denies stands: in a list its very line. */
+static struct policy_place denial_place(const struct policy *policy,
+					const struct hosts_match *match)
+{
+	struct policy_place place = policy->denies[match->denied_by - 1].place;
+
+	if (match->denied_line != 0)
+		place.line = match->denied_line;
+	return place;
+}
+
 static struct policy_verdict judge_grants(const struct policy *policy,
 					  const struct hosts_match *match, const struct name *name,
 					  const struct ask *ask)
@@ -135,7 +146,7 @@ static struct policy_verdict judge_grants(const struct policy *policy,
 	if (match->n_exact > 0)
 		return weigh_all(match->exact, match->n_exact, ask);
 	if (match->denied_by != 0)
-		return deny(POLICY_REASON_DENIED, policy->denies[match->denied_by - 1].place);
+		return deny(POLICY_REASON_DENIED, denial_place(policy, match));
 	if (match->n_wild > 0)
 		return weigh_wildcard(match, name, ask);
 	return deny(match->allowed_below ? POLICY_REASON_NAME_ABOVE : POLICY_REASON_NOT_LISTED,
@@ -187,7 +198,9 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 		verdict = judge_grants(policy, &match, name, ask);
 		/* Without a grant that could override the list, it is the list that denies. */
 		if (match.doh && verdict.n_grants == 0)
-			verdict = deny(POLICY_REASON_DOH, built_in);
+			verdict =
+				deny(POLICY_REASON_DOH,
+				     match.doh_by ? policy->doh_lists[match.doh_by - 1] : built_in);
 	}
 	verdict.exists = name_exists(&match, &verdict, ask->now_s);
 	verdict.listed_below = match.allowed_below || match.special_below;

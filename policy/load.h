@@ -17,6 +17,8 @@ struct load {
 	struct arena scratch; /* what is gone when the load is over */
 	struct policy_faults *faults;
 	int64_t now_s;
+	unsigned n_list_names; /* of all lists so far */
+	bool is_text;          /* no file: it names none either */
 	bool no_memory;
 };
 

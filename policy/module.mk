@@ -11,6 +11,8 @@ libpolicy_a_SOURCES = \
 	%D%/host.c %D%/host.h \
 	%D%/hosts.c %D%/hosts.h \
 	%D%/judge.c \
+	%D%/list.c %D%/list.h %D%/list_line.h \
+	%D%/list_zone.c \
 	%D%/load.c %D%/load.h \
 	%D%/origin.c %D%/origin.h \
 	%D%/policy.c %D%/policy.h \

@@ -86,7 +86,7 @@ int policy_load_text(const char *path, const char *text, size_t len, int64_t now
 		     struct policy **ret_policy, struct policy_faults *faults, struct err *err)
 {
 	OWN(drop_policy) struct policy *policy = new_policy();
-	OWN(end_load) struct load load = { .faults = faults, .now_s = now_s };
+	OWN(end_load) struct load load = { .faults = faults, .now_s = now_s, .is_text = true };
 	struct read_document document;
 	int r;
 

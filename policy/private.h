@@ -15,9 +15,11 @@ struct policy_agent {
 	unsigned number;
 };
 
+/* A source of denied names: the hosts of a [deny] section, or a list that one names. */
 struct policy_deny {
-	const char *label, *reason; /* the reason may be NULL */
-	struct policy_place place;
+	const char *label, *reason; /* of the section; the reason may be NULL */
+	struct policy_place place;  /* of the section, or the list's file */
+	bool is_list;
 };
 
 /* A network that grants list as a host, and those grants. */
@@ -41,6 +43,7 @@ struct policy {
 	struct policy_place clients_place;
 	const struct policy_grant **grants;
 	const struct policy_deny *denies;
+	const struct policy_place *doh_lists;  /* where each is named */
 	const struct policy_literal *literals; /* the longest prefix first */
 	unsigned n_grants, n_denies, n_literals;
 	struct hosts hosts;

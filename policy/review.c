@@ -43,8 +43,10 @@ static const char *why_never(const struct policy *policy, const struct draft_all
 	if (match.special != POLICY_SPECIAL_NONE && !match.special_yields)
 		return "special-use names are answered here";
 	if (match.doh && !d->doh)
-		return "it is on the built-in list of DoH names, and the grant does not say "
-		       "`doh = yes`";
+		return match.doh_by
+			       ? "it is on a `doh_list`, and the grant does not say `doh = yes`"
+			       : "it is on the built-in list of DoH names, and the grant does "
+				 "not say `doh = yes`";
 	if (!wildcard || name->len + sizeof(unlikely) > NAME_WIRE_MAX)
 		return NULL;
 	memcpy(below.wire, unlikely, sizeof(unlikely));
@@ -53,6 +55,23 @@ static const char *why_never(const struct policy *policy, const struct draft_all
 	below.labels = (uint8_t)(name->labels + 1);
 	match = hosts_find(&policy->hosts, &below);
 	return match.denied_by ? "a [deny] section denies all below it" : NULL;
+}
+
+/* Warn if a list denies the host @name of a grant, which beats it; once, though several list it. */
+static void review_listed(struct load *load, const struct policy *policy,
+			  const struct draft_allow *d, const struct host *host,
+			  const struct name *name)
+{
+	struct hosts_match match = hosts_find(&policy->hosts, name);
+	unsigned line = 0;
+	unsigned source = hosts_denied_exactly(&policy->hosts, name, &line);
+
+	if (source == 0 || !policy->denies[source - 1].is_list || match.n_exact == 0 ||
+	    strcmp(match.exact[0]->label, d->draft.label) != 0)
+		return;
+	load_warn(load, (struct policy_place){ policy->denies[source - 1].place.file, line },
+		  "`%s` is not denied: the grant `%s` lists it as a host", host->text,
+		  d->draft.label);
 }
 
 static void review_host(struct load *load, const struct policy *policy, const struct draft_allow *d,
@@ -71,6 +90,8 @@ static void review_host(struct load *load, const struct policy *policy, const st
 			  "below it",
 			  host->text);
 	/* The name of a DoH service does not stand in the way of the wildcard's other names. */
+	if (!wildcard)
+		review_listed(load, policy, d, host, &name);
 	why = why_never(policy, d, &name, wildcard);
 	if (why != NULL)
 		load_warn(load, place, "`%s` can never match: %s", host->text, why);

@@ -14,25 +14,26 @@
 
 /* What a value is; value.c has a row for each, with the type of its field. */
 enum value_type {
-	VALUE_TEXT,       /* const char *: all lines, joined by blanks */
-	VALUE_PATH,       /* const char *: absolute */
-	VALUE_FILES,      /* no field: read.c has followed them */
-	VALUE_WORD,       /* uint64_t: its place among the words of the row */
-	VALUE_COUNT,      /* uint64_t */
-	VALUE_DURATION,   /* uint64_t: seconds */
-	VALUE_SIZE,       /* uint64_t: bytes */
-	VALUE_RATE,       /* struct policy_rate */
-	VALUE_DATE,       /* int64_t: Unix time of its midnight, UTC */
-	VALUE_HOSTS,      /* struct value_list of struct host */
-	VALUE_PORTS,      /* struct value_list of struct policy_port, sorted, without overlaps */
-	VALUE_TYPES,      /* struct value_list of uint16_t */
-	VALUE_COUNTRIES,  /* struct value_list of struct origin, with the country alone */
-	VALUE_ASNS,       /* struct value_list of struct origin, with the number alone */
-	VALUE_ADDRESSES,  /* struct value_list of struct address */
-	VALUE_NETWORKS,   /* struct value_list of struct network */
-	VALUE_ENDPOINTS,  /* struct value_list of struct endpoint */
-	VALUE_UPSTREAMS,  /* struct value_list of struct policy_upstream; without items: automatic */
-	VALUE_TABLE,      /* const char *: the table's name; its family is inet */
+	VALUE_TEXT,      /* const char *: all lines, joined by blanks */
+	VALUE_PATH,      /* const char *: absolute */
+	VALUE_FILES,     /* no field: read.c has followed them */
+	VALUE_LISTS,     /* struct value_list of struct list_file */
+	VALUE_WORD,      /* uint64_t: its place among the words of the row */
+	VALUE_COUNT,     /* uint64_t */
+	VALUE_DURATION,  /* uint64_t: seconds */
+	VALUE_SIZE,      /* uint64_t: bytes */
+	VALUE_RATE,      /* struct policy_rate */
+	VALUE_DATE,      /* int64_t: Unix time of its midnight, UTC */
+	VALUE_HOSTS,     /* struct value_list of struct host */
+	VALUE_PORTS,     /* struct value_list of struct policy_port, sorted, without overlaps */
+	VALUE_TYPES,     /* struct value_list of uint16_t */
+	VALUE_COUNTRIES, /* struct value_list of struct origin, with the country alone */
+	VALUE_ASNS,      /* struct value_list of struct origin, with the number alone */
+	VALUE_ADDRESSES, /* struct value_list of struct address */
+	VALUE_NETWORKS,  /* struct value_list of struct network */
+	VALUE_ENDPOINTS, /* struct value_list of struct endpoint */
+	VALUE_UPSTREAMS, /* struct value_list of struct policy_upstream; without items: automatic */
+	VALUE_TABLE,     /* const char *: the table's name; its family is inet */
 	VALUE_INTERFACES, /* struct value_list of const char * */
 	VALUE_PUSHES,     /* struct value_list of struct policy_push */
 	N_VALUE_TYPES,
@@ -94,13 +95,13 @@ struct draft_allow {
 struct draft_deny {
 	struct draft draft;
 	const char *reason;
-	struct value_list hosts;
+	struct value_list hosts, lists;
 };
 
 struct draft_resolver {
 	struct draft draft;
-	struct value_list listen, clients, upstreams;
 	const char *upstream_ca;
+	struct value_list listen, clients, upstreams, doh_lists;
 	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries, threads;
 };
 

@@ -42,6 +42,11 @@ const char *utf8_fault(const char *text, size_t len)
 	uint32_t c = 0;
 
 	for (size_t at = 0, step; at < len; at += step) {
+		/* Nearly all there is. */
+		if (bytes[at] >= ' ' && bytes[at] < 0x7f) {
+			step = 1;
+			continue;
+		}
 		step = take_character(bytes + at, len - at, &c);
 		if (step == 0)
 			return "a byte that is no UTF-8";

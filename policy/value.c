@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "policy/geo.h"
 #include "policy/host.h"
+#include "policy/list.h"
 
 /* A value under way: the words of it, one by one, each with its line. */
 struct value {
@@ -132,6 +133,38 @@ static void parse_path(struct value *v)
 static void parse_files(struct value *v)
 {
 	(void)v;
+}
+
+/* The path of the file @word as the policy file @file names it: relative to that one. */
+static const char *path_beside(struct load *load, const char *file, const char *word)
+{
+	const char *slash = strrchr(file, '/');
+	size_t folder_len = slash != NULL && word[0] != '/' ? (size_t)(slash + 1 - file) : 0;
+	size_t size = folder_len + strlen(word) + 1;
+	char *path = load_keep(load, size);
+
+	if (path != NULL)
+		snprintf(path, size, "%.*s%s", (int)folder_len, file, word);
+	return path;
+}
+
+static void parse_lists(struct value *v)
+{
+	struct value_list *list = v->field;
+	struct list_file *files;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*files)))
+		return;
+	files = list->items;
+	while ((word = next_word(v)) != NULL) {
+		struct list_file *file = &files[list->n];
+
+		file->word = word;
+		file->path = path_beside(v->load, v->file, word);
+		file->place = here(v);
+		list->n += file->path != NULL;
+	}
 }
 
 static void parse_word(struct value *v)
@@ -642,6 +675,7 @@ static const struct {
 	[VALUE_TEXT] = { "text", parse_text },
 	[VALUE_PATH] = { "path", parse_path },
 	[VALUE_FILES] = { "list of files", parse_files },
+	[VALUE_LISTS] = { "list of files", parse_lists },
 	[VALUE_WORD] = { "word", parse_word },
 	[VALUE_COUNT] = { "number", parse_count },
 	[VALUE_DURATION] = { "duration", parse_duration },

@@ -17,6 +17,7 @@ EXTRA_DIST += \
 	%D%/leak_test.py \
 	%D%/leases_test.py \
 	%D%/mmdb.pl \
+	%D%/lists_test.py \
 	%D%/netns.py \
 	%D%/policy_test.py \
 	%D%/run \

@@ -23,6 +23,7 @@ UNIT += \
 	%D%/name_test \
 	%D%/policy_files_test \
 	%D%/policy_judge_test \
+	%D%/policy_lists_test \
 	%D%/policy_oracle_test \
 	%D%/policy_test \
 	%D%/socket_test \
@@ -80,6 +81,8 @@ LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_wo
 %C%_policy_files_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_judge_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_policy_judge_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
+%C%_policy_lists_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_lists_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_oracle_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_policy_oracle_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

@@ -367,7 +367,7 @@ static void keys_are_read_whole(void **state)
 	expect_fault("[policy]\nmode = observe\n", 2, "no key `mode`");
 	expect_fault(GRANT "hots = a.example\n", 5, "nearest is `host`");
 	expect_fault(GRANT "method = GET\n", 5, "no key `method`");
-	expect_fault("[deny a]\nlist = x\nhost = a.example\n", 2, "no key `list`");
+	expect_fault("[deny a]\nlists = x\nhost = a.example\n", 2, "no key `lists`");
 	expect_fault("[policy]\n12345678901234567890123456789012345678901234567890 = x\n", 2,
 		     "1 to 49 bytes");
 	expect_fault("[policy]\n  name = x\n", 2, "indented line");
