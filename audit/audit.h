@@ -63,10 +63,11 @@ struct audit_record {
 	const char *action; /* "query", "mirror", "start", "stop", ...; never NULL */
 	uint64_t generation;
 	const struct address *agent; /* NULL: none */
+	const char *who;             /* the agent's name in the policy; NULL: none */
 	const struct name *name;     /* NULL: none */
 	const char *type;            /* DNS type */
 	const char *transport;       /* "udp" or "tcp" */
-	const char *verdict;         /* "allow", "deny" or "error" */
+	const char *verdict;         /* "allow", "deny", "observe" or "error" */
 	const char *reason;          /* the reason code's word */
 	const char *grant;           /* label */
 	const char *rcode;           /* what DNS answered, such as "NXDOMAIN" */

@@ -156,6 +156,7 @@ static void take_record(struct members *members, struct audit_entry *entry)
 	record->generation = take_number(members, "generation", REQUIRED);
 	record->action = take_text(members, "action", REQUIRED);
 	record->agent = take_agent(members, &entry->agent);
+	record->who = take_text(members, "who", OPTIONAL);
 	record->name = take_name(members, &entry->name);
 	record->type = take_text(members, "type", OPTIONAL);
 	record->transport = take_text(members, "transport", OPTIONAL);

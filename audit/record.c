@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* The texts of a record, in the order in which they are packed. */
-enum text { ACTION, TYPE, TRANSPORT, VERDICT, REASON, GRANT, RCODE, DETAIL, N_TEXTS };
+enum text { ACTION, WHO, TYPE, TRANSPORT, VERDICT, REASON, GRANT, RCODE, DETAIL, N_TEXTS };
 
 struct packed {
 	uint32_t size;                /* of all of it */
@@ -52,6 +52,7 @@ struct record_stamp record_stamp_now(uint64_t seq)
 static void list_texts(const struct audit_record *record, const char *ret_texts[N_TEXTS])
 {
 	ret_texts[ACTION] = record->action;
+	ret_texts[WHO] = record->who;
 	ret_texts[TYPE] = record->type;
 	ret_texts[TRANSPORT] = record->transport;
 	ret_texts[VERDICT] = record->verdict;
@@ -148,6 +149,7 @@ size_t record_unpack(const void *packed, struct record_stamp *ret_stamp,
 		.action = texts[ACTION],
 		.generation = head->generation,
 		.agent = head->agent.family != 0 ? &head->agent : NULL,
+		.who = texts[WHO],
 		.name = head->name_bytes > 0 ? ret_name : NULL,
 		.type = texts[TYPE],
 		.transport = texts[TRANSPORT],
@@ -332,6 +334,7 @@ size_t record_format(const struct audit_record *record, const struct record_stam
 	at = put_number(at, record->generation, 1);
 	at = put_text(at, ",\"action\":", record->action);
 	at = put_address(at, ",\"agent\":", record->agent);
+	at = put_text(at, ",\"who\":", record->who);
 	at = put_name(at, record->name);
 	at = put_text(at, ",\"type\":", record->type);
 	at = put_text(at, ",\"transport\":", record->transport);

@@ -285,6 +285,13 @@ bool endpoint_equal(const struct endpoint *a, const struct endpoint *b)
 	return a->port == b->port && address_equal(&a->address, &b->address);
 }
 
+bool address_is_mapped(const struct address *address)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return address->family == 6 && memcmp(address->bytes, mapped, sizeof(mapped)) == 0;
+}
+
 bool address_is_unspecified(const struct address *address)
 {
 	return address_equal(address, &(struct address){ .family = address->family });

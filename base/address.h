@@ -113,6 +113,9 @@ bool endpoint_reaches(const struct endpoint *to, const struct endpoint *listen);
 /* True if @address is this host to itself: in 127.0.0.0/8, or ::1. */
 bool address_is_loopback(const struct address *address);
 
+/* True if @address is IPv4-mapped: ::ffff:a.b.c.d (RFC 4291, 2.5.5.2). */
+bool address_is_mapped(const struct address *address);
+
 /* True if @address is 0.0.0.0 or ::. */
 bool address_is_unspecified(const struct address *address);
 

@@ -52,12 +52,13 @@ enum {
 	LIMIT_POLICY_INCLUDES = 64,    /* files in all */
 	LIMIT_LIST_BYTES = 256 << 20,  /* one list of names; its lines as above */
 	LIMIT_LIST_NAMES = 10000000,   /* in all lists */
+	LIMIT_AGENTS = 1024,           /* [agent] sections */
 	LIMIT_POLICY_FAULTS = 1000,    /* faults told of one load */
-	LIMIT_GRANTS_PER_HOST = 16,    /* grants that name the same host */
+	LIMIT_GRANTS_PER_HOST = 16,    /* grants that name the same host, of one agent */
 
 	/* The audit log. */
 	LIMIT_AUDIT_QUEUE_BYTES = 4 << 20, /* records waiting for the disk */
-	LIMIT_AUDIT_TEXT_BYTES = 1024,     /* one text of a record; longer ones are cut */
+	LIMIT_AUDIT_TEXT_BYTES = 768,      /* one text of a record; longer ones are cut */
 	LIMIT_AUDIT_LINE_BYTES = 81920,    /* one line, written or read back */
 	LIMIT_AUDIT_FILES = 1000,          /* files of one log that are read together */
 };

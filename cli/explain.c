@@ -18,25 +18,30 @@
 #include <time.h>
 #include "base/limits.h"
 #include "base/own.h"
+#include "cli/url.h"
 #include "policy/policy.h"
 
 enum { TYPE_A = 1, TYPE_AAAA = 28 };
 
 static const char help_text[] =
-	"usage: bailiwick explain [-p FILE] [--client ADDRESS] [--type TYPE] [--at DATE] [--json]\n"
+	"usage: bailiwick explain [-p FILE] [--agent AGENT] [--type TYPE] [--at WHEN] [--json]\n"
 	"                         NAME | NAME:PORT | URL | ADDRESS | ADDRESS:PORT\n"
 	"\n"
 	"Say what the policy decides, by which section, and what each layer does about it. PORT\n"
 	"may be followed by /udp; an IPv6 address before a port stands in brackets.\n"
 	"\n"
 	"  -p, --policy FILE  the policy file\n"
-	"  --client ADDRESS   who asks (127.0.0.1)\n"
+	"  --agent AGENT      who asks: an agent's name, or an address; if unsaid, each agent of\n"
+	"                     the policy in turn, or 127.0.0.1 where it has none\n"
+	"  --client ADDRESS   the same, an address\n"
 	"  --type TYPE        the record type that is asked for (A and AAAA)\n"
-	"  --at DATE          judge at the start of that day, UTC, such as 2027-02-28\n"
+	"  --at WHEN          judge at the start of that day, UTC, such as 2027-02-28, or at a\n"
+	"                     time of it, such as 2027-02-28T08:00\n"
 	"  --json             print one JSON object\n"
 	"\n"
-	"The exit status is 0 if it is allowed, 1 if it is denied, and 2 if it could not be "
-	"judged.\n";
+	"The exit status is 0 if it is allowed (mode = observe: let through), 1 if it is denied "
+	"(to\n"
+	"one of the agents), and 2 if it could not be judged.\n";
 
 /* What is asked. */
 struct question {
@@ -47,7 +52,8 @@ struct question {
 	uint8_t protocol;
 	uint16_t types[2];
 	unsigned n_types;
-	struct address client;
+	const char *who;       /* --agent: a name; NULL: the client says */
+	struct address client; /* family 0: unsaid */
 	int64_t now_s;
 };
 
@@ -57,60 +63,6 @@ struct verdicts {
 	struct policy_verdict connect;
 	bool has_connect;
 };
-
-static const struct {
-	const char *scheme;
-	uint16_t port;
-} schemes[] = {
-	{ "https", 443 }, { "http", 80 },  { "wss", 443 }, { "ws", 80 },
-	{ "ssh", 22 },    { "git", 9418 }, { "ftp", 21 },
-};
-
-/* The well-known port of the scheme that the @len bytes at @text name; 0 if there is none. */
-static uint16_t scheme_port(const char *text, size_t len)
-{
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
-		if (strlen(schemes[i].scheme) == len &&
-		    strncasecmp(schemes[i].scheme, text, len) == 0)
-			return schemes[i].port;
-	return 0;
-}
-
-/* Cut a URL in @text down to its host and port; give the port of its scheme, 0 if it is no URL. */
-static uint16_t cut_url(char *text)
-{
-	char *authority = strstr(text, "://");
-	uint16_t port = 0;
-	char *at;
-
-	if (authority == NULL)
-		return 0;
-	port = scheme_port(text, (size_t)(authority - text));
-	authority += strlen("://");
-	/* Programs take a backslash for a slash (WHATWG URL). */
-	authority[strcspn(authority, "/?#\\")] = '\0';
-	at = strrchr(authority, '@');
-	if (at != NULL)
-		authority = at + 1;
-	memmove(text, authority, strlen(authority) + 1);
-	return port;
-}
-
-/* Cut the port off @text, `HOST:PORT`; give it, 0 if there is none, -EINVAL if it is no port. */
-static int cut_port(char *text)
-{
-	char *colon = strrchr(text, ':');
-	unsigned long port;
-	char *end;
-
-	if (colon == NULL)
-		return 0;
-	port = strtoul(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || port == 0 || port > UINT16_MAX)
-		return -EINVAL;
-	*colon = '\0';
-	return (int)port;
-}
 
 static int parse_what(const char *what, struct question *q, struct err *err)
 {
@@ -124,7 +76,7 @@ static int parse_what(const char *what, struct question *q, struct err *err)
 		return err_set(err, -EINVAL, "what is asked has more than %zu bytes",
 			       sizeof(text) - 1);
 	memcpy(text, what, strlen(what) + 1);
-	url_port = cut_url(text);
+	url_port = cli_cut_url(text);
 	slash = strrchr(text, '/');
 	q->protocol = slash != NULL && strcmp(slash, "/udp") == 0 ? IPPROTO_UDP : IPPROTO_TCP;
 	if (slash != NULL && (strcmp(slash, "/udp") == 0 || strcmp(slash, "/tcp") == 0))
@@ -135,7 +87,7 @@ static int parse_what(const char *what, struct question *q, struct err *err)
 		q->port = endpoint.port ? endpoint.port : url_port;
 		return 0;
 	}
-	port = cut_port(text);
+	port = cli_cut_port(text);
 	if (port < 0 || strpbrk(text, ":[]/") != NULL)
 		return err_set(err, -EINVAL, "`%s` is no name, address or URL", what);
 	q->port = port > 0 ? (uint16_t)port : url_port;
@@ -147,6 +99,8 @@ static int parse_date(const char *text, int64_t *ret_s)
 	struct tm tm = { .tm_isdst = 0 };
 	const char *end = strptime(text, "%Y-%m-%d", &tm);
 
+	if (end != NULL && *end == 'T')
+		end = strptime(end + 1, "%H:%M", &tm);
 	if (end == NULL || *end != '\0')
 		return -EINVAL;
 	int day = tm.tm_mday;
@@ -173,10 +127,10 @@ static void judge_address(const struct policy *policy, const struct policy_agent
 					    q->now_s);
 }
 
-static void judge_all(const struct policy *policy, struct question *q, struct verdicts *ret)
+/* Judge @q as @agent, or as a stranger if that is NULL. */
+static void judge_all(const struct policy *policy, const struct policy_agent *agent,
+		      struct question *q, struct verdicts *ret)
 {
-	const struct policy_agent *agent = policy_agent_find(policy, &q->client);
-
 	if (agent == NULL) {
 		for (unsigned i = 0; i < q->n_types; i++)
 			ret->types[i] = policy_judge_stranger(policy);
@@ -215,7 +169,33 @@ static json_t *escaped_json(const char *text)
 	return json_string(escaped != NULL ? escaped : "out of memory");
 }
 
-static json_t *grant_to_json(const struct policy_grant *grant)
+static json_t *time_to_json(int64_t time_s)
+{
+	time_t time = time_s;
+	char text[32];
+	struct tm tm;
+
+	if (gmtime_r(&time, &tm) == NULL ||
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%MZ", &tm) == 0)
+		return json_null();
+	return json_string(text);
+}
+
+/* Say of a grant with hours when they end, or when they begin next. */
+static void add_hours(json_t *object, const struct policy_grant *grant, int64_t now_s)
+{
+	int64_t opens_s = policy_grant_opens(grant, now_s);
+
+	if (grant->n_hours == 0)
+		return;
+	if (opens_s == now_s)
+		json_object_set_new(object, "until",
+				    time_to_json(policy_grant_until(grant, now_s)));
+	else if (opens_s != INT64_MAX)
+		json_object_set_new(object, "opens", time_to_json(opens_s));
+}
+
+static json_t *grant_to_json(const struct policy_grant *grant, int64_t now_s)
 {
 	json_t *object;
 
@@ -233,6 +213,7 @@ static json_t *grant_to_json(const struct policy_grant *grant)
 		    strftime(text, sizeof(text), "%Y-%m-%d", &tm) > 0)
 			json_object_set_new(object, "expires", json_string(text));
 	}
+	add_hours(object, grant, now_s);
 	return object;
 }
 
@@ -301,6 +282,13 @@ static json_t *pins_to_json(const struct policy *policy, const struct policy_ver
 	return array;
 }
 
+static const char *verdict_word(const struct policy_verdict *verdict)
+{
+	if (verdict->observed)
+		return "observe";
+	return verdict->code == POLICY_ALLOW ? "allow" : "deny";
+}
+
 /* What DNS answers to a denied question, in words. */
 static const char *denial_words(const struct policy_verdict *verdict)
 {
@@ -319,7 +307,9 @@ static json_t *dns_to_json(const struct policy *policy, const struct question *q
 	for (unsigned i = 0; i < q->n_types && !q->is_address; i++) {
 		const struct policy_verdict *verdict = &v->types[i];
 		bool pinned = policy_verdict_is_pinned(verdict);
-		const char *answer = pinned                          ? "pinned addresses"
+		const char *answer = pinned ? "pinned addresses"
+				     : verdict->observed
+					     ? "asked from an upstream, for nothing is enforced"
 				     : verdict->code == POLICY_ALLOW ? "asked from an upstream"
 								     : denial_words(verdict);
 		char type[16];
@@ -327,7 +317,7 @@ static json_t *dns_to_json(const struct policy *policy, const struct question *q
 
 		policy_type_print(q->types[i], type);
 		object = json_pack("{s:s, s:s, s:s, s:s}", "type", type, "verdict",
-				   verdict->code == POLICY_ALLOW ? "allow" : "deny", "reason",
+				   verdict_word(verdict), "reason",
 				   policy_reason_word(verdict->reason), "answer", answer);
 		if (pinned)
 			json_object_set_new(object, "addresses",
@@ -337,13 +327,22 @@ static json_t *dns_to_json(const struct policy *policy, const struct question *q
 	return array;
 }
 
+/* Who asks; where only an agent is named, the word that stands for its address. */
+static void print_client(const struct question *q, char text[ADDRESS_TEXT_SIZE])
+{
+	if (q->client.family != 0)
+		address_print(&q->client, text);
+	else
+		memcpy(text, "AGENT", sizeof("AGENT"));
+}
+
 /* Add the elements that the ports of @grant open for @address to @array. */
 static void add_elements(json_t *array, const struct question *q, const struct policy_grant *grant,
 			 const char *address)
 {
 	char agent[ADDRESS_TEXT_SIZE];
 
-	address_print(&q->client, agent);
+	print_client(q, agent);
 	for (unsigned i = 0; i < grant->n_ports; i++) {
 		const struct policy_port *port = &grant->ports[i];
 		OWN(own_free) char *text = NULL;
@@ -401,7 +400,8 @@ static json_t *nftables_to_json(const struct policy *policy, const struct questi
 }
 
 static json_t *answer_to_json(const char *what, const struct policy *policy,
-			      const struct question *q, const struct verdicts *v)
+			      const struct policy_agent *agent, const struct question *q,
+			      const struct verdicts *v)
 {
 	const struct policy_verdict *verdict = decide(q, v);
 	const struct policy_grant *grant = policy_verdict_grant(verdict);
@@ -410,19 +410,21 @@ static json_t *answer_to_json(const char *what, const struct policy *policy,
 
 	if (grant == NULL && verdict->n_grants > 0)
 		grant = verdict->grants[0];
-	address_print(&q->client, client);
+	print_client(q, client);
 	if (q->is_address)
 		address_print(&q->address, text);
 	else
 		name_print(&q->name, text);
-	object = json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:n}", "asked",
-			   escaped_json(what), q->is_address ? "address" : "name", text, "client",
-			   client, "verdict", verdict->code == POLICY_ALLOW ? "allow" : "deny",
-			   "reason", policy_reason_word(verdict->reason), "sentence",
-			   policy_reason_sentence(verdict->reason), "file",
-			   escaped_json(verdict->place.file), "line", (int)verdict->place.line,
-			   "grant", grant_to_json(grant), "dns", dns_to_json(policy, q, v),
-			   "nftables", nftables_to_json(policy, q, v), "proxy");
+	object = json_pack(
+		"{s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:n}", "asked",
+		escaped_json(what), q->is_address ? "address" : "name", text, "client", client,
+		"verdict", verdict_word(verdict), "reason", policy_reason_word(verdict->reason),
+		"sentence", policy_reason_sentence(verdict->reason), "file",
+		escaped_json(verdict->place.file), "line", (int)verdict->place.line, "grant",
+		grant_to_json(grant, q->now_s), "dns", dns_to_json(policy, q, v), "nftables",
+		nftables_to_json(policy, q, v), "proxy");
+	if (agent != NULL && *policy_agent_name(agent) != '\0')
+		json_object_set_new(object, "agent", json_string(policy_agent_name(agent)));
 	if (q->is_address)
 		add_origin(object, policy, &q->address);
 	if (grant != NULL)
@@ -478,6 +480,10 @@ static void print_grant(const json_t *grant)
 	printf("          owner: %s\n", text_of(grant, "owner"));
 	printf("          reason: %s\n", text_of(grant, "reason"));
 	printf("          expires: %s\n", *expires ? expires : "never");
+	if (*text_of(grant, "until") != '\0')
+		printf("          hours: until %s\n", text_of(grant, "until"));
+	if (*text_of(grant, "opens") != '\0')
+		printf("          hours: closed until %s\n", text_of(grant, "opens"));
 	if (json_object_get(grant, "domain") != NULL)
 		printf("          a minute: %d names and %d bytes of new labels in %s\n",
 		       (int)json_integer_value(json_object_get(grant, "max_names")),
@@ -491,12 +497,17 @@ static void print_answer(const json_t *answer)
 {
 	const json_t *grant = json_object_get(answer, "grant");
 	const char *name = text_of(answer, "name");
+	const char *verdict = text_of(answer, "verdict"), *agent = text_of(answer, "agent");
 	int port = (int)json_integer_value(json_object_get(answer, "port"));
 
 	printf("%s%s", *name ? name : text_of(answer, "address"), port ? ", port " : "");
 	if (port != 0)
 		printf("%d/%s", port, text_of(answer, "protocol"));
-	printf(": %s\n", strcmp(text_of(answer, "verdict"), "allow") == 0 ? "allowed" : "denied");
+	printf(": %s\n", strcmp(verdict, "allow") == 0  ? "allowed"
+			 : strcmp(verdict, "deny") == 0 ? "denied"
+							: "let through, for nothing is enforced");
+	if (*agent != '\0')
+		printf("agent     %s\n", agent);
 	printf("reason    %s: %s\n", text_of(answer, "reason"), text_of(answer, "sentence"));
 	printf("place     %s", text_of(answer, "file"));
 	if (json_integer_value(json_object_get(answer, "line")) != 0)
@@ -514,13 +525,89 @@ static void print_answer(const json_t *answer)
 	puts("proxy     there is none yet: connections are not looked into");
 }
 
+/* Print the verdict on @q as asked by @agent, or append it to @array. Gives CLI_OK or CLI_NO. */
+static int explain_to(const struct policy *policy, const char *what,
+		      const struct policy_agent *agent, struct question *q, json_t *array)
+{
+	struct verdicts verdicts = { .has_connect = false };
+	uint16_t port = q->port;
+	uint8_t protocol = q->protocol;
+	json_t *answer;
+	int status;
+
+	judge_all(policy, agent, q, &verdicts);
+	answer = answer_to_json(what, policy, agent, q, &verdicts);
+	status = decide(q, &verdicts)->code == POLICY_ALLOW ? CLI_OK : CLI_NO;
+	if (array != NULL) {
+		json_array_append_new(array, answer);
+	} else {
+		print_answer(answer);
+		json_decref(answer);
+	}
+	q->port = port; /* it may have been guessed from a grant */
+	q->protocol = protocol;
+	return status;
+}
+
+static const struct policy_agent *find_named(const struct policy *policy, const char *name)
+{
+	const struct policy_agent *agent = NULL;
+
+	for (size_t i = 0; (agent = policy_agent_at(policy, i)) != NULL; i++)
+		if (strcmp(policy_agent_name(agent), name) == 0)
+			break;
+	return agent;
+}
+
+/* The verdict for whoever is asked about: CLI_OK, CLI_NO, or CLI_ERROR, said so. */
+static int explain_all(const struct policy *policy, const char *what, struct question *q,
+		       json_t *array)
+{
+	const struct policy_agent *agent =
+		q->who != NULL ? find_named(policy, q->who) : policy_agent_at(policy, 0);
+	int worst = CLI_OK;
+
+	if (q->who != NULL && agent == NULL) {
+		OWN(own_free) char *text = cli_escape(q->who);
+
+		fprintf(stderr, "bailiwick explain: `%s` is no address and no agent\n",
+			text != NULL ? text : "");
+		return CLI_ERROR;
+	}
+	if (q->who == NULL && agent == NULL && q->client.family == 0)
+		q->client = (struct address){ .family = 4, .bytes = { 127, 0, 0, 1 } };
+	if (q->client.family != 0)
+		return explain_to(policy, what, policy_agent_find(policy, &q->client, NULL), q,
+				  array);
+	if (q->who != NULL)
+		return explain_to(policy, what, agent, q, array);
+	for (size_t i = 0; (agent = policy_agent_at(policy, i)) != NULL; i++) {
+		if (i > 0 && array == NULL)
+			putchar('\n');
+		if (explain_to(policy, what, agent, q, array) != CLI_OK)
+			worst = CLI_NO;
+	}
+	return worst;
+}
+
+/* Print what was gathered: an object, or, of several agents, an array of them. */
+static void dump(json_t *array)
+{
+	json_t *only = json_array_size(array) == 1 ? json_array_get(array, 0) : array;
+
+	if (json_array_size(array) > 0) {
+		json_dumpf(only, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(array);
+}
+
 static int explain(const char *path, const char *what, struct question *q, bool json)
 {
 	struct policy_faults faults = { .n = 0 };
-	struct verdicts verdicts = { .has_connect = false };
 	struct policy *policy = NULL;
+	json_t *array = NULL;
 	struct err err;
-	json_t *answer;
 	int r = policy_load(path, q->now_s, &policy, &faults, &err);
 	int status;
 
@@ -535,16 +622,11 @@ static int explain(const char *path, const char *what, struct question *q, bool 
 		policy_unref(policy);
 		return CLI_ERROR;
 	}
-	judge_all(policy, q, &verdicts);
-	answer = answer_to_json(what, policy, q, &verdicts);
 	if (json)
-		json_dumpf(answer, stdout, JSON_INDENT(2));
-	else
-		print_answer(answer);
+		array = json_array();
+	status = explain_all(policy, what, q, array);
 	if (json)
-		putchar('\n');
-	status = decide(q, &verdicts)->code == POLICY_ALLOW ? CLI_OK : CLI_NO;
-	json_decref(answer);
+		dump(array);
 	policy_unref(policy);
 	return cli_finish(status);
 }
@@ -563,13 +645,16 @@ static bool take_option(int option, const char *argument, struct question *q, co
 	case 'j':
 		*json = true;
 		break;
+	case 'g':
+		q->who = address_parse(argument, &q->client) < 0 ? argument : NULL;
+		break;
 	case 'c':
 		if (address_parse(argument, &q->client) < 0)
 			wrong = "is no address";
 		break;
 	case 'a':
 		if (parse_date(argument, &q->now_s) < 0)
-			wrong = "is no date, such as 2027-02-28";
+			wrong = "is no date, such as 2027-02-28 or 2027-02-28T08:00";
 		break;
 	case 't':
 		type = policy_type_parse(argument);
@@ -593,6 +678,7 @@ static int run_explain(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "policy", required_argument, NULL, 'p' },
+		{ "agent", required_argument, NULL, 'g' },
 		{ "client", required_argument, NULL, 'c' },
 		{ "type", required_argument, NULL, 't' },
 		{ "at", required_argument, NULL, 'a' },
@@ -602,7 +688,6 @@ static int run_explain(int argc, char **argv)
 	struct question q = {
 		.types = { TYPE_A, TYPE_AAAA },
 		.n_types = 2,
-		.client = { .family = 4, .bytes = { 127, 0, 0, 1 } },
 		.now_s = time(NULL),
 	};
 	OWN(own_free) char *path = NULL;

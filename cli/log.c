@@ -22,8 +22,9 @@ static const char help[] =
 	"removed or moved.\n"
 	"\n"
 	"  -f, --follow         go on, and print records as they are written\n"
-	"      --agent AGENT    only what this address, or one of this network, asked\n"
-	"      --verdict WORD   only allow, deny or error\n"
+	"      --agent AGENT    only what this address, one of this network, or the agent of\n"
+	"                       this name asked\n"
+	"      --verdict WORD   only allow, deny, observe or error\n"
 	"      --name NAME      only this name and the names below it\n"
 	"      --since WHEN     only from then on: 2026-11-30, \"2026-11-30 12:34:56\" (UTC),\n"
 	"                       or 90s, 5m, 2h, 7d, 1w ago\n"
@@ -39,6 +40,7 @@ struct options {
 	bool follow, json;
 	const char *verdict;  /* NULL: any */
 	struct network agent; /* family 0: any */
+	const char *who;      /* NULL: any */
 	struct name name;     /* len 0: any */
 	int64_t since_ms;
 };
@@ -61,6 +63,8 @@ static bool is_wanted(const struct options *options, const struct audit_entry *e
 		return false;
 	if (options->agent.address.family != 0 &&
 	    (record->agent == NULL || !network_contains(&options->agent, record->agent)))
+		return false;
+	if (options->who != NULL && (record->who == NULL || strcmp(record->who, options->who) != 0))
 		return false;
 	if (options->name.len != 0 &&
 	    (record->name == NULL || (!name_equal(record->name, &options->name) &&
@@ -223,7 +227,7 @@ static bool parse_since(const char *text, int64_t *ret_ms)
 static bool is_verdict(const char *word)
 {
 	return strcmp(word, "allow") == 0 || strcmp(word, "deny") == 0 ||
-	       strcmp(word, "error") == 0;
+	       strcmp(word, "observe") == 0 || strcmp(word, "error") == 0;
 }
 
 enum { OPT_AGENT = 256, OPT_VERDICT, OPT_NAME, OPT_SINCE, OPT_JSON };
@@ -244,13 +248,14 @@ static bool take_option(struct options *options, int c, char *value)
 		options->json = true;
 		break;
 	case OPT_AGENT:
-		if (network_parse(value, &options->agent) < 0)
-			wrong = "is no address or network";
+		options->who = network_parse(value, &options->agent) < 0 ? value : NULL;
+		if (options->who != NULL && strpbrk(value, "/: ") != NULL)
+			wrong = "is no address, network or agent's name";
 		break;
 	case OPT_VERDICT:
 		options->verdict = value;
 		if (!is_verdict(value))
-			wrong = "is no verdict: allow, deny or error";
+			wrong = "is no verdict: allow, deny, observe or error";
 		break;
 	case OPT_NAME:
 		if (name_parse(value, &options->name) < 0)

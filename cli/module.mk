@@ -10,7 +10,9 @@ bailiwick_SOURCES = \
 	%D%/main.c \
 	%D%/print.c \
 	%D%/print.h \
-	%D%/serve.c
+	%D%/serve.c \
+	%D%/url.c \
+	%D%/url.h
 bailiwick_LDADD = libresolver.a libtls.a liblease.a libaudit.a libpolicy.a libbase.a \
 	$(UV_LIBS) $(INIH_LIBS) $(IDN_LIBS) $(PSL_LIBS) $(MMDB_LIBS) $(MNL_LIBS) \
 	$(SSL_LIBS) $(JANSSON_LIBS)

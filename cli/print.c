@@ -91,6 +91,10 @@ void cli_print_entry(FILE *out, const struct audit_entry *entry)
 		fputs(" by", out);
 		print_column(out, record->grant, 0);
 	}
+	if (record->who != NULL) {
+		fputs(" as", out);
+		print_column(out, record->who, 0);
+	}
 	if (record->rcode != NULL)
 		print_column(out, record->rcode, 0);
 	print_addresses(out, record);

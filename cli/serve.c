@@ -134,10 +134,15 @@ static int announce(struct serve *serve, struct err *err)
 	}
 	size_t used = strlen(text);
 
-	snprintf(text + used, sizeof(text) - used, ", %zu grant%s%s", n_grants,
+	snprintf(text + used, sizeof(text) - used, ", %zu grant%s%s%s", n_grants,
 		 n_grants == 1 ? "" : "s",
-		 resolver_has_upstream(serve->resolver) ? "" : ", and no upstream server to ask");
-	if (note(serve, "start", text) < 0)
+		 resolver_has_upstream(serve->resolver) ? "" : ", and no upstream server to ask",
+		 policy_observes(serve->policy) ? "; NOTHING IS ENFORCED" : "");
+	if (note(serve, "start", text) < 0 ||
+	    (policy_observes(serve->policy) &&
+	     note(serve, "observe",
+		  "nothing is enforced: the policy says mode = observe, and what it does not "
+		  "allow is let through and recorded") < 0))
 		return err_set(err, -EIO, "the audit log cannot be written");
 	return 0;
 }

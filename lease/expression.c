@@ -176,19 +176,29 @@ static void match_any(struct expressions *e, uint32_t type, uint32_t order, cons
 
 typedef void encode_fn(struct expressions *e, const struct rule_part *part);
 
-static void encode_interface(struct expressions *e, const struct rule_part *part)
+static void match_interfaces(struct expressions *e, const char *const *interfaces, uint32_t n)
 {
-	uint32_t n = e->messages->ruleset->n_interfaces;
 	OWN(own_free) char(*names)[IFNAMSIZ] = calloc(n, sizeof(*names));
 
-	(void)part;
 	if (!message_made(e->messages, names))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		memcpy(names[i], e->messages->ruleset->interfaces[i],
-		       strlen(e->messages->ruleset->interfaces[i]));
+		memcpy(names[i], interfaces[i], strlen(interfaces[i]));
 	load_meta(e, NFT_META_IIFNAME, NFT_REG_1);
 	match_any(e, TYPE_INTERFACE, MESSAGE_ORDER_HOST, names, sizeof(*names), n);
+}
+
+static void encode_interface(struct expressions *e, const struct rule_part *part)
+{
+	const struct ruleset *ruleset = e->messages->ruleset;
+
+	(void)part;
+	match_interfaces(e, ruleset->interfaces, ruleset->n_interfaces);
+}
+
+static void encode_arrived(struct expressions *e, const struct rule_part *part)
+{
+	match_interfaces(e, part->interfaces, part->n_interfaces);
 }
 
 static void match_version(struct expressions *e, uint8_t version)
@@ -319,19 +329,29 @@ static void encode_port(struct expressions *e, const struct rule_part *part)
 	compare(e, NFT_CMP_EQ, &port, sizeof(port));
 }
 
-static void encode_to(struct expressions *e, const struct rule_part *part)
+static void match_network(struct expressions *e, const struct network *network,
+			  const struct field *ipv4, const struct field *ipv6)
 {
-	const struct network *network = &part->network;
 	uint32_t len = (uint32_t)address_len(&network->address);
 	uint8_t bits[16] = { 0 };
 
 	match_version(e, network->address.family);
-	load(e, len == 4 ? &ipv4_target : &ipv6_target, NFT_REG_1);
+	load(e, len == 4 ? ipv4 : ipv6, NFT_REG_1);
 	for (unsigned i = 0; i < network->prefix; i++)
 		bits[i / 8] |= (uint8_t)(0x80 >> i % 8);
 	if (network->prefix < 8 * len)
 		mask(e, bits, len);
 	compare(e, NFT_CMP_EQ, network->address.bytes, len);
+}
+
+static void encode_to(struct expressions *e, const struct rule_part *part)
+{
+	match_network(e, &part->network, &ipv4_target, &ipv6_target);
+}
+
+static void encode_from(struct expressions *e, const struct rule_part *part)
+{
+	match_network(e, &part->network, &ipv4_source, &ipv6_source);
 }
 
 static void encode_state(struct expressions *e, const struct rule_part *part)
@@ -468,6 +488,32 @@ static void encode_before(struct expressions *e, const struct rule_part *part)
 	compare(e, NFT_CMP_LT, &time_ns, sizeof(time_ns));
 }
 
+static void encode_weekday(struct expressions *e, const struct rule_part *part)
+{
+	load_meta(e, NFT_META_TIME_DAY, NFT_REG_1);
+	compare(e, NFT_CMP_EQ, &part->weekday, sizeof(part->weekday));
+}
+
+/* Load the second of the day, and compare it with @second. */
+static void compare_daytime(struct expressions *e, uint32_t how, uint32_t second)
+{
+	const uint32_t bytes = htonl(second);
+
+	load_meta(e, NFT_META_TIME_HOUR, NFT_REG_1);
+	ADD(e, "byteorder", U32(NFTNL_EXPR_BYTEORDER_SREG, NFT_REG_1),
+	    U32(NFTNL_EXPR_BYTEORDER_DREG, NFT_REG_1),
+	    U32(NFTNL_EXPR_BYTEORDER_OP, NFT_BYTEORDER_HTON),
+	    U32(NFTNL_EXPR_BYTEORDER_LEN, sizeof(bytes)),
+	    U32(NFTNL_EXPR_BYTEORDER_SIZE, sizeof(bytes)));
+	compare(e, how, &bytes, sizeof(bytes));
+}
+
+static void encode_daytime(struct expressions *e, const struct rule_part *part)
+{
+	compare_daytime(e, NFT_CMP_GTE, part->from_s);
+	compare_daytime(e, NFT_CMP_LT, part->to_s);
+}
+
 /*
  * What is done with it.
  */
@@ -497,6 +543,15 @@ static void encode_chain(struct expressions *e, const struct rule_part *part)
 
 	ADD(e, "immediate", U32(NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT),
 	    U32(NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict), TEXT(NFTNL_EXPR_IMM_CHAIN, part->name));
+}
+
+static void encode_return(struct expressions *e, const struct rule_part *part)
+{
+	int verdict = NFT_RETURN;
+
+	(void)part;
+	ADD(e, "immediate", U32(NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT),
+	    U32(NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict));
 }
 
 static void encode_reject(struct expressions *e, const struct rule_part *part)
@@ -538,6 +593,8 @@ static encode_fn *const encoders[] = {
 	[RULE_PROTOCOL] = encode_protocol,
 	[RULE_PORTS] = encode_ports,
 	[RULE_PORT] = encode_port,
+	[RULE_ARRIVED] = encode_arrived,
+	[RULE_FROM] = encode_from,
 	[RULE_TO] = encode_to,
 	[RULE_STATE] = encode_state,
 	[RULE_ORIGINAL] = encode_direction,
@@ -548,6 +605,8 @@ static encode_fn *const encoders[] = {
 	[RULE_ICMPV6_LINK] = encode_icmpv6_link,
 	[RULE_LEASED] = encode_leased,
 	[RULE_BEFORE] = encode_before,
+	[RULE_WEEKDAY] = encode_weekday,
+	[RULE_DAYTIME] = encode_daytime,
 	[RULE_COUNT] = encode_count,
 	[RULE_MARK] = encode_mark,
 	[RULE_ACCEPT] = encode_verdict,
@@ -557,6 +616,7 @@ static encode_fn *const encoders[] = {
 	[RULE_PROHIBITED] = encode_reject,
 	[RULE_JUMP] = encode_chain,
 	[RULE_GOTO] = encode_chain,
+	[RULE_RETURN] = encode_return,
 	[RULE_REDIRECT] = encode_redirect,
 	[RULE_TRANSLATE] = encode_translate,
 };

@@ -71,14 +71,25 @@ static void print_numbers(const uint8_t *numbers, const struct word *words, FILE
 
 typedef void print_fn(const struct ruleset *ruleset, const struct rule_part *part, FILE *out);
 
+static void print_interfaces(const char *const *interfaces, unsigned n, FILE *out)
+{
+	fputs("iifname ", out);
+	open_list(n, out);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "%s\"%s\"", i > 0 ? ", " : "", interfaces[i]);
+	close_list(n, out);
+}
+
 static void print_interface(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
 {
 	(void)part;
-	fputs("iifname ", out);
-	open_list(ruleset->n_interfaces, out);
-	for (unsigned i = 0; i < ruleset->n_interfaces; i++)
-		fprintf(out, "%s\"%s\"", i > 0 ? ", " : "", ruleset->interfaces[i]);
-	close_list(ruleset->n_interfaces, out);
+	print_interfaces(ruleset->interfaces, ruleset->n_interfaces, out);
+}
+
+static void print_arrived(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
+{
+	(void)ruleset;
+	print_interfaces(part->interfaces, part->n_interfaces, out);
 }
 
 static void print_version(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
@@ -124,6 +135,15 @@ static void print_to(const struct ruleset *ruleset, const struct rule_part *part
 	fprintf(out, "%s daddr %s", family_word(part->network.address.family), text);
 }
 
+static void print_from(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
+{
+	char text[NETWORK_TEXT_SIZE];
+
+	(void)ruleset;
+	network_print(&part->network, text);
+	fprintf(out, "%s saddr %s", family_word(part->network.address.family), text);
+}
+
 static void print_state(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
 {
 	static const char *const states[] = { [RULE_INVALID] = "invalid",
@@ -156,6 +176,19 @@ static void print_before(const struct ruleset *ruleset, const struct rule_part *
 {
 	(void)ruleset;
 	fprintf(out, "meta time < %" PRId64, part->time_s);
+}
+
+/* In numbers, which nft takes for UTC; words would be of the time zone that it runs in. */
+static void print_weekday(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
+{
+	(void)ruleset;
+	fprintf(out, "meta day %u", part->weekday);
+}
+
+static void print_daytime(const struct ruleset *ruleset, const struct rule_part *part, FILE *out)
+{
+	(void)ruleset;
+	fprintf(out, "meta hour >= %" PRIu32 " meta hour < %" PRIu32, part->from_s, part->to_s);
 }
 
 /*
@@ -202,6 +235,7 @@ static void print_word(const struct ruleset *ruleset, const struct rule_part *pa
 		[RULE_REPLY] = "ct direction reply",
 		[RULE_SPOOFED] = "fib saddr . iif oif missing",
 		[RULE_ROUTED] = "exthdr rt exists",
+		[RULE_RETURN] = "return",
 		[RULE_ACCEPT] = "accept",
 		[RULE_DROP] = "drop",
 		[RULE_RESET] = "reject with tcp reset",
@@ -219,6 +253,8 @@ static print_fn *const printers[] = {
 	[RULE_PROTOCOL] = print_protocol,
 	[RULE_PORTS] = print_ports,
 	[RULE_PORT] = print_port,
+	[RULE_ARRIVED] = print_arrived,
+	[RULE_FROM] = print_from,
 	[RULE_TO] = print_to,
 	[RULE_STATE] = print_state,
 	[RULE_ORIGINAL] = print_word,
@@ -229,6 +265,8 @@ static print_fn *const printers[] = {
 	[RULE_ICMPV6_LINK] = print_icmpv6_link,
 	[RULE_LEASED] = print_leased,
 	[RULE_BEFORE] = print_before,
+	[RULE_WEEKDAY] = print_weekday,
+	[RULE_DAYTIME] = print_daytime,
 	[RULE_COUNT] = print_count,
 	[RULE_MARK] = print_label,
 	[RULE_ACCEPT] = print_word,
@@ -238,6 +276,7 @@ static print_fn *const printers[] = {
 	[RULE_PROHIBITED] = print_word,
 	[RULE_JUMP] = print_chain,
 	[RULE_GOTO] = print_chain,
+	[RULE_RETURN] = print_word,
 	[RULE_REDIRECT] = print_redirect,
 	[RULE_TRANSLATE] = print_translate,
 };
@@ -292,6 +331,8 @@ void ruleset_print(const struct ruleset *ruleset, FILE *out)
 {
 	const char *table = ruleset->table;
 
+	if (ruleset->observes)
+		fputs("# mode = observe: what has no lease is counted, and let through.\n", out);
 	/* What is deleted must be there. */
 	if (ruleset->whole)
 		fprintf(out, "table inet %s {\n}\ndelete table inet %s\n", table, table);

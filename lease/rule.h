@@ -18,9 +18,9 @@
  */
 
 enum {
-	RULE_PARTS_MAX = 6,
+	RULE_PARTS_MAX = 8,
 	RULE_NUMBERS_MAX = 3,
-	RULESET_CHAINS_MAX = 6,
+	RULESET_CHAINS = 7, /* besides those of agents */
 };
 
 /* What a packet must be for the rule to go on, then what is done with it. */
@@ -32,6 +32,8 @@ enum rule_kind {
 	RULE_PROTOCOL,    /* carries one of the protocols @numbers */
 	RULE_PORTS,       /* goes to one of the @ports of their protocol */
 	RULE_PORT,        /* goes to @port of TCP or UDP */
+	RULE_ARRIVED,     /* came in by one of @interfaces */
+	RULE_FROM,        /* comes from @network */
 	RULE_TO,          /* goes to @network */
 	RULE_STATE,       /* conntrack has it as @state */
 	RULE_ORIGINAL,    /* goes the way of its connection's first packet */
@@ -42,6 +44,8 @@ enum rule_kind {
 	RULE_ICMPV6_LINK, /* is ICMPv6 of one of the types @numbers, sent on this very link */
 	RULE_LEASED,      /* its agent, address, protocol and port are in @set */
 	RULE_BEFORE,      /* comes before the Unix time @time_s */
+	RULE_WEEKDAY,     /* comes on the day @weekday, UTC */
+	RULE_DAYTIME,     /* comes from second @from_s up to before @to_s of a day, UTC */
 
 	RULE_COUNT, /* add it to the counter @name */
 	RULE_MARK,  /* mark its connection: by a label, since marks are for others */
@@ -52,6 +56,7 @@ enum rule_kind {
 	RULE_PROHIBITED,  /* the same: the administrator forbids it */
 	RULE_JUMP,        /* to the chain @name */
 	RULE_GOTO,        /* the same, and not back */
+	RULE_RETURN,      /* to where the chain was jumped to from */
 	RULE_REDIRECT,    /* to @port of this host */
 	RULE_TRANSLATE,   /* to @endpoint */
 	RULE_KINDS,
@@ -69,10 +74,18 @@ struct rule_part {
 			unsigned n_ports;
 		};
 		uint16_t port;
+		struct {
+			const char *const *interfaces;
+			unsigned n_interfaces;
+		};
 		struct network network;
 		enum rule_state state;
 		const struct ruleset_set *set;
 		int64_t time_s;
+		uint8_t weekday; /* 0 is Sunday */
+		struct {
+			uint32_t from_s, to_s;
+		};
 		const char *name;
 		struct endpoint endpoint;
 	};
@@ -102,6 +115,7 @@ struct ruleset_hook {
 
 struct ruleset_chain {
 	const char *name;
+	char *made_name; /* what the name is in, if it is the chain's own; else NULL */
 	const struct ruleset_hook *hook; /* NULL: only from other chains */
 	struct rule *rules;
 	size_t n_rules, room;
@@ -110,14 +124,15 @@ struct ruleset_chain {
 struct ruleset {
 	const char *table; /* of the family inet */
 	bool whole;        /* the table is all ours: it takes the place of an older one */
+	bool observes;     /* it lets through what it would refuse */
 	const char *const *interfaces;
 	unsigned n_interfaces;
 
 	uint32_t set_size; /* elements of each set */
 	const struct ruleset_set *sets;
 	const char *const *counters;
-	unsigned n_sets, n_counters, n_chains;
-	struct ruleset_chain chains[RULESET_CHAINS_MAX];
+	unsigned n_sets, n_counters, n_chains, chains_room;
+	struct ruleset_chain *chains;
 };
 
 /* Print @ruleset to @out, as `nft -f` reads it. */

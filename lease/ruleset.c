@@ -33,6 +33,7 @@ struct draft {
 	struct ruleset *ruleset;
 	struct ruleset_chain *chain; /* what rules are added to */
 	struct dns_door dns4, dns6;
+	bool agents; /* there is a chain that finds them */
 	bool out_of_memory;
 };
 
@@ -122,7 +123,7 @@ static void add_chain(struct draft *draft, const char *name, const struct rulese
 {
 	struct ruleset *ruleset = draft->ruleset;
 
-	assert(ruleset->n_chains < RULESET_CHAINS_MAX);
+	assert(ruleset->n_chains < ruleset->chains_room);
 	draft->chain = &ruleset->chains[ruleset->n_chains++];
 	draft->chain->name = name;
 	draft->chain->hook = hook;
@@ -157,6 +158,7 @@ static void add_rule(struct draft *draft, const struct rule *rule)
 #define STATE(x) { .kind = RULE_STATE, .state = (x) }
 #define ORIGINAL { .kind = RULE_ORIGINAL }
 #define ICMPV6_LINK(...) { .kind = RULE_ICMPV6_LINK, .numbers = { __VA_ARGS__ } }
+#define ARRIVED(x, n) { .kind = RULE_ARRIVED, .interfaces = (x), .n_interfaces = (n) }
 #define LEASED(x) { .kind = RULE_LEASED, .set = (x) }
 #define COUNT(x) { .kind = RULE_COUNT, .name = (x) }
 #define DO(x) { .kind = (x) }
@@ -226,24 +228,150 @@ static struct rule_part find_ports(const struct policy_grant *grant, uint8_t pro
 	return part;
 }
 
+/* Add @rule of @grant, whose parts but the last ones take @n, with those at its end. */
+static void add_literal_rule(struct draft *draft, const struct policy_grant *grant,
+			     struct rule *rule, unsigned n)
+{
+	rule->parts[n] = (struct rule_part){ .kind = RULE_MARK };
+	rule->parts[n + 1] = (struct rule_part){ .kind = RULE_ACCEPT };
+	if (is_word(grant->label, WORD_MAX - sizeof("grant ")))
+		rule->grant = grant->label;
+	add_rule(draft, rule);
+}
+
+/* A rule for each day that the @hours of @grant touch; the kernel's week begins on a Sunday. */
+static void add_literal_hours(struct draft *draft, const struct policy_grant *grant,
+			      const struct policy_hours *hours, const struct rule *rule, unsigned n)
+{
+	enum { DAY_MIN = 24 * 60 };
+
+	for (unsigned day = hours->from_min / DAY_MIN; day * DAY_MIN < hours->to_min; day++) {
+		unsigned midnight = day * DAY_MIN;
+		unsigned from = hours->from_min > midnight ? hours->from_min - midnight : 0;
+		unsigned to =
+			hours->to_min < midnight + DAY_MIN ? hours->to_min - midnight : DAY_MIN;
+		struct rule of_day = *rule;
+
+		of_day.parts[n] = (struct rule_part){ .kind = RULE_WEEKDAY,
+						      .weekday = (uint8_t)((day + 1) % 7) };
+		of_day.parts[n + 1] = (struct rule_part){ .kind = RULE_DAYTIME,
+							  .from_s = from * 60,
+							  .to_s = to * 60 };
+		add_literal_rule(draft, grant, &of_day, n + 2);
+	}
+}
+
 static void add_literal(struct draft *draft, const struct policy_grant *grant,
 			const struct network *literal, uint8_t protocol)
 {
 	struct rule rule = { .parts = { { .kind = RULE_TO, .network = *literal },
 					find_ports(grant, protocol) } };
-	struct rule_part *next = &rule.parts[2];
+	unsigned n = 2;
 
 	/* Before 1970 the kernel's clock has no number, and nothing comes before its first. */
 	if (rule.parts[1].n_ports == 0 || grant->expires_s <= 0)
 		return;
 	/* Nor has it one for what is behind its last nanosecond, in 2262. */
 	if (grant->expires_s <= INT64_MAX / NANOSECONDS)
-		*next++ = (struct rule_part){ .kind = RULE_BEFORE, .time_s = grant->expires_s };
-	next++->kind = RULE_MARK;
-	next->kind = RULE_ACCEPT;
-	if (is_word(grant->label, WORD_MAX - sizeof("grant ")))
-		rule.grant = grant->label;
+		rule.parts[n++] =
+			(struct rule_part){ .kind = RULE_BEFORE, .time_s = grant->expires_s };
+	if (grant->n_hours == 0)
+		add_literal_rule(draft, grant, &rule, n);
+	for (unsigned i = 0; i < grant->n_hours; i++)
+		add_literal_hours(draft, grant, &grant->hours[i], &rule, n);
+}
+
+static void add_literals_of(struct draft *draft, const struct policy_grant *const *grants,
+			    size_t n_grants)
+{
+	for (size_t i = 0; i < n_grants; i++)
+		for (unsigned j = 0; j < grants[i]->n_literals; j++) {
+			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_TCP);
+			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_UDP);
+		}
+}
+
+static bool has_literals(const struct policy *policy, const struct policy_agent *agent)
+{
+	size_t n_grants;
+	const struct policy_grant *const *grants = policy_agent_grants(policy, agent, &n_grants);
+
+	for (size_t i = 0; i < n_grants; i++)
+		if (grants[i]->n_literals > 0)
+			return true;
+	return false;
+}
+
+/* A chain for what an agent's grants list as addresses, where there are any. */
+static void add_agent_chain(struct draft *draft, const struct policy *policy,
+			    const struct policy_agent *agent)
+{
+	size_t n_grants;
+	const struct policy_grant *const *grants = policy_agent_grants(policy, agent, &n_grants);
+	char *name = NULL;
+
+	if (!has_literals(policy, agent))
+		return;
+	/* Its bytes are those of a policy's label: nft takes them for a name's. */
+	if (asprintf(&name, "agent_%s", policy_agent_name(agent)) < 0) {
+		draft->out_of_memory = true;
+		return;
+	}
+	add_chain(draft, name, NULL);
+	draft->chain->made_name = name;
+	add_literals_of(draft, grants, n_grants);
+}
+
+static const char *find_agent_chain(const struct ruleset *ruleset, const char *agent)
+{
+	for (unsigned i = 0; i < ruleset->n_chains; i++)
+		if (ruleset->chains[i].made_name != NULL &&
+		    strcmp(ruleset->chains[i].made_name + strlen("agent_"), agent) == 0)
+			return ruleset->chains[i].name;
+	return NULL;
+}
+
+/* Lead what comes from @source to the chain of its agent, and no further if that has none. */
+static void add_source(struct draft *draft, const struct policy_source *source)
+{
+	const char *chain = find_agent_chain(draft->ruleset, policy_agent_name(source->agent));
+	struct rule rule = { .grant = NULL };
+	unsigned n = 0;
+
+	if (source->n_interfaces > 0)
+		rule.parts[n++] =
+			(struct rule_part)ARRIVED(source->interfaces, source->n_interfaces);
+	if (source->network.prefix > 0)
+		rule.parts[n++] =
+			(struct rule_part){ .kind = RULE_FROM, .network = source->network };
+	else
+		rule.parts[n++] = (struct rule_part)VERSION(source->network.address.family);
+	if (chain != NULL)
+		rule.parts[n] = (struct rule_part)GOTO(chain);
+	else
+		rule.parts[n] = (struct rule_part)DO(RULE_RETURN);
 	add_rule(draft, &rule);
+}
+
+/*
+ * Chains for hosts that are addresses: one for each agent that has some, and one that finds the
+ * agent, in the order in which policy_agent_find() does. Without agents there are none.
+ */
+static void add_agent_chains(struct draft *draft, const struct policy *policy)
+{
+	size_t n_sources;
+	const struct policy_source *sources = policy_sources(policy, &n_sources);
+	const struct policy_agent *agent;
+
+	for (size_t i = 0; (agent = policy_agent_at(policy, i)) != NULL; i++)
+		add_agent_chain(draft, policy, agent);
+	/* None of them was the last to be added. */
+	if (draft->chain->made_name == NULL)
+		return;
+	draft->agents = true;
+	add_chain(draft, "agents", NULL);
+	for (size_t i = 0; i < n_sources; i++)
+		add_source(draft, &sources[i]);
 }
 
 /* Hosts that are addresses need no name, and so no lease. */
@@ -252,11 +380,24 @@ static void add_literals(struct draft *draft, const struct policy *policy)
 	size_t n_grants;
 	const struct policy_grant *const *grants = policy_grants(policy, &n_grants);
 
-	for (size_t i = 0; i < n_grants; i++)
-		for (unsigned j = 0; j < grants[i]->n_literals; j++) {
-			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_TCP);
-			add_literal(draft, grants[i], &grants[i]->literals[j], IPPROTO_UDP);
-		}
+	if (policy_agent_at(policy, 0) == NULL)
+		add_literals_of(draft, grants, n_grants);
+	else if (draft->agents)
+		ADD_RULE(draft, JUMP("agents"));
+}
+
+/* What no lease and no literal lets through: the end, or, for an observer, a note. */
+static void add_end(struct draft *draft)
+{
+	static const struct policy_port quic = { 443, 443, IPPROTO_UDP };
+
+	if (draft->ruleset->observes) {
+		ADD_RULE(draft, PORTS(&quic, 1), COUNT("quic"), DO(RULE_ACCEPT));
+		ADD_RULE(draft, COUNT("no_lease"), DO(RULE_ACCEPT));
+		return;
+	}
+	ADD_RULE(draft, PORTS(&quic, 1), COUNT("quic"), GOTO("refuse"));
+	ADD_RULE(draft, COUNT("no_lease"), GOTO("refuse"));
 }
 
 /*
@@ -271,8 +412,6 @@ static void add_literals(struct draft *draft, const struct policy *policy)
  */
 static void add_forward_chain(struct draft *draft, const struct policy *policy)
 {
-	static const struct policy_port quic = { 443, 443, IPPROTO_UDP };
-
 	add_chain(draft, "through_host", NULL);
 	add_sources(draft);
 	ADD_RULE(draft, DO(RULE_ROUTED), COUNT("invalid"), DO(RULE_DROP));
@@ -282,11 +421,13 @@ static void add_forward_chain(struct draft *draft, const struct policy *policy)
 	ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_MARKED), DO(RULE_ACCEPT));
 	ADD_RULE(draft, STATE(RULE_RELATED), DO(RULE_MARKED),
 		 PROTOCOL(IPPROTO_ICMP, IPPROTO_ICMPV6), DO(RULE_ACCEPT));
+	/* What was only observed is not marked: it ends when the policy is enforced. */
+	if (draft->ruleset->observes)
+		ADD_RULE(draft, STATE(RULE_ESTABLISHED), DO(RULE_ACCEPT));
 	add_literals(draft, policy);
 	for (unsigned i = 0; i < draft->ruleset->n_sets; i++)
 		ADD_RULE(draft, LEASED(&draft->ruleset->sets[i]), DO(RULE_MARK), DO(RULE_ACCEPT));
-	ADD_RULE(draft, PORTS(&quic, 1), COUNT("quic"), GOTO("refuse"));
-	ADD_RULE(draft, COUNT("no_lease"), GOTO("refuse"));
+	add_end(draft);
 }
 
 static void lead_to_door(struct draft *draft, const struct dns_door *door, uint8_t version)
@@ -348,12 +489,14 @@ static int add_chains(struct draft *draft, const struct policy *policy, struct e
 	if (r < 0)
 		return r;
 	ruleset->whole = true;
+	ruleset->observes = policy_observes(policy);
 	ruleset->interfaces = nftables->interfaces;
 	ruleset->n_interfaces = nftables->n_interfaces;
 	ruleset->counters = reasons;
 	ruleset->n_counters = sizeof(reasons) / sizeof(reasons[0]);
 	add_refuse_chain(draft);
 	add_host_chain(draft);
+	add_agent_chains(draft, policy);
 	add_forward_chain(draft, policy);
 	add_dns_chain(draft);
 	add_hooks(draft);
@@ -364,14 +507,26 @@ void ruleset_free(struct ruleset *ruleset)
 {
 	if (ruleset == NULL)
 		return;
-	for (unsigned i = 0; i < ruleset->n_chains; i++)
+	for (unsigned i = 0; i < ruleset->n_chains; i++) {
 		free(ruleset->chains[i].rules);
+		free(ruleset->chains[i].made_name);
+	}
+	free(ruleset->chains);
 	free(ruleset);
 }
 
 static void own_ruleset(struct ruleset *const *ruleset)
 {
 	ruleset_free(*ruleset);
+}
+
+static bool make_room_for_chains(struct ruleset *ruleset, const struct policy *policy)
+{
+	ruleset->chains_room = RULESET_CHAINS;
+	while (policy_agent_at(policy, ruleset->chains_room - RULESET_CHAINS) != NULL)
+		ruleset->chains_room++;
+	ruleset->chains = calloc(ruleset->chains_room, sizeof(ruleset->chains[0]));
+	return ruleset->chains != NULL;
 }
 
 int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struct err *err)
@@ -389,7 +544,7 @@ int ruleset_new(const struct policy *policy, struct ruleset **ret_ruleset, struc
 	if (r < 0)
 		return r;
 	ruleset = calloc(1, sizeof(*ruleset));
-	if (ruleset == NULL)
+	if (ruleset == NULL || !make_room_for_chains(ruleset, policy))
 		return err_set(err, -ENOMEM, "out of memory");
 	ruleset->table = nftables->table;
 	ruleset->set_size = nftables->size;

@@ -214,9 +214,11 @@ static int make_lease(struct lease_table *table, struct element *element, struct
 /* How long a lease of @grant may be that begins at @now_s. */
 static uint64_t left_of_grant_ms(const struct policy_grant *grant, int64_t now_s)
 {
-	if (grant->expires_s == INT64_MAX)
+	int64_t until_s = policy_grant_until(grant, now_s);
+
+	if (until_s == INT64_MAX)
 		return UINT64_MAX;
-	return grant->expires_s > now_s ? (uint64_t)(grant->expires_s - now_s) * MS : 0;
+	return until_s > now_s ? (uint64_t)(until_s - now_s) * MS : 0;
 }
 
 /*
@@ -512,14 +514,17 @@ int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy 
 uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t now_s)
 {
 	for (unsigned i = 0; i < verdict->n_grants; i++) {
-		int64_t expires_s = verdict->grants[i]->expires_s;
+		int64_t until_s;
 
-		if (!(verdict->allowing & 1u << i) || expires_s == INT64_MAX)
+		if (!(verdict->allowing & 1u << i))
 			continue;
-		if (expires_s <= now_s)
+		until_s = policy_grant_until(verdict->grants[i], now_s);
+		if (until_s == INT64_MAX)
+			continue;
+		if (until_s <= now_s)
 			return 0;
-		if (expires_s - now_s < ttl_s)
-			ttl_s = (uint32_t)(expires_s - now_s);
+		if (until_s - now_s < ttl_s)
+			ttl_s = (uint32_t)(until_s - now_s);
 	}
 	return ttl_s;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/limits.h"
+#include "policy/agents.h"
 #include "policy/doh.h"
 #include "policy/host.h"
 #include "policy/origin.h"
@@ -49,23 +50,26 @@ static void check_host(struct load *load, const struct draft_allow *d, const str
 }
 
 static void add_host(struct load *load, struct policy *policy, const struct draft_allow *d,
-		     const struct host *host, const struct policy_grant *grant)
+		     const struct host *host, const struct grant_views *views,
+		     const struct policy_grant *grant)
 {
 	struct policy_place place = host_place(&d->draft, host);
 	struct name name;
-	int r;
+	int r = 0;
 
 	if (!host_name(host, &name))
 		return;
-	r = hosts_add_grant(&policy->hosts, &name, host->kind == HOST_WILDCARD, grant);
+	for (unsigned i = 0; i < views->n && r == 0; i++)
+		r = hosts_add_grant(&policy->hosts, views->views[i], &name,
+				    host->kind == HOST_WILDCARD, grant);
 	if (r == -EEXIST)
 		load_warn(load, place, "`%s` is listed twice in this grant", host->text);
 	else if (r == -E2BIG)
-		load_fault(load, place, "`%s` is listed by more than %d grants", host->text,
-			   LIMIT_GRANTS_PER_HOST);
+		load_fault(load, place, "`%s` is listed by more than %d grants of one agent",
+			   host->text, LIMIT_GRANTS_PER_HOST);
 	else
 		load->no_memory |= r < 0;
-	if (r == 0 && host->kind == HOST_WILDCARD)
+	if (r == 0 && views->n > 0 && host->kind == HOST_WILDCARD)
 		hosts_set_domain(&policy->hosts, &name, host_domain_labels(&name));
 }
 
@@ -112,7 +116,6 @@ static void add_literals(struct load *load, const struct draft_allow *d, struct 
 static void add_grant(struct load *load, struct policy *policy, const struct draft_allow *d)
 {
 	struct policy_grant *grant = load_keep(load, sizeof(*grant));
-	const struct host *hosts = d->hosts.items;
 
 	if (grant == NULL)
 		return;
@@ -127,6 +130,10 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 		.n_types = d->types.n,
 		.pins = d->pins.items,
 		.n_pins = d->pins.n,
+		.number = policy->n_grants,
+		.hours = d->hours.items,
+		.n_hours = d->hours.n,
+		.hours_line = schema_line(&d->draft, "hours"),
 		.expires_s = schema_line(&d->draft, "expires") ? d->expires_s : INT64_MAX,
 		.allow_private = d->allow_private,
 		.allow_doh = d->doh,
@@ -134,10 +141,6 @@ static void add_grant(struct load *load, struct policy *policy, const struct dra
 	};
 	origin_set(load, d, policy, grant);
 	add_literals(load, d, grant);
-	for (unsigned i = 0; i < d->hosts.n; i++) {
-		check_host(load, d, &hosts[i]);
-		add_host(load, policy, d, &hosts[i], grant);
-	}
 	policy->grants[policy->n_grants++] = grant;
 }
 
@@ -146,6 +149,21 @@ static void add_grants(struct load *load, const struct drafts *drafts, struct po
 	policy->grants = load_keep(load, drafts->n_allows * sizeof(void *));
 	for (unsigned i = 0; i < drafts->n_allows && policy->grants != NULL; i++)
 		add_grant(load, policy, drafts->allows[i]);
+}
+
+/* Put the hosts of each grant before the agents that have it. */
+static void add_hosts(struct load *load, const struct drafts *drafts,
+		      const struct grant_views *views, struct policy *policy)
+{
+	for (unsigned i = 0; i < policy->n_grants; i++) {
+		const struct draft_allow *d = drafts->allows[i];
+		const struct host *hosts = d->hosts.items;
+
+		for (unsigned j = 0; j < d->hosts.n; j++) {
+			check_host(load, d, &hosts[j]);
+			add_host(load, policy, d, &hosts[j], &views[i], policy->grants[i]);
+		}
+	}
 }
 
 /* Denied names on their way from a section or a list into the policy. */
@@ -274,6 +292,8 @@ static int compare_literals(const void *a, const void *b)
 		return x->network.address.family < y->network.address.family ? -1 : 1;
 	if (bytes != 0)
 		return bytes;
+	if (x->view != y->view)
+		return x->view < y->view ? -1 : 1;
 	/* The order of the file. */
 	return x->grants < y->grants ? -1 : x->grants > y->grants;
 }
@@ -290,12 +310,13 @@ static unsigned join_literals(struct load *load, struct policy_literal *literals
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct network network = literals[i].network;
+		unsigned view = literals[i].view;
 		const struct policy_grant *grant = *literals[i].grants;
 
-		if (last == NULL || last->network.prefix != network.prefix ||
+		if (last == NULL || last->view != view || last->network.prefix != network.prefix ||
 		    !address_equal(&last->network.address, &network.address)) {
 			last = &literals[joined++];
-			*last = (struct policy_literal){ network, grants, 0 };
+			*last = (struct policy_literal){ network, view, grants, 0 };
 		} else if (grants[-1] == grant) {
 			load_warn(load, grant->place, "an address is listed twice in this grant");
 			continue;
@@ -303,30 +324,33 @@ static unsigned join_literals(struct load *load, struct policy_literal *literals
 		*grants++ = grant;
 		if (++last->n_grants > LIMIT_GRANTS_PER_HOST)
 			load_fault(load, grant->place,
-				   "an address is listed by more than %d grants",
+				   "an address is listed by more than %d grants of one agent",
 				   LIMIT_GRANTS_PER_HOST);
 	}
 	return joined;
 }
 
 /* Make the table of the addresses that grants list. */
-static void add_all_literals(struct load *load, struct policy *policy)
+static void add_all_literals(struct load *load, const struct grant_views *views,
+			     struct policy *policy)
 {
 	const struct policy_grant **grants;
 	struct policy_literal *literals;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < policy->n_grants; i++)
-		n += policy->grants[i]->n_literals;
+		n += policy->grants[i]->n_literals * views[i].n;
 	literals = load_keep(load, n * sizeof(*literals));
 	grants = load_keep(load, n * sizeof(void *));
 	if (literals == NULL || grants == NULL)
 		return;
 	policy->literals = literals;
 	for (unsigned i = 0; i < policy->n_grants; i++)
-		for (unsigned j = 0; j < policy->grants[i]->n_literals; j++)
-			*literals++ = (struct policy_literal){ policy->grants[i]->literals[j],
-							       &policy->grants[i], 1 };
+		for (unsigned j = 0; j < policy->grants[i]->n_literals * views[i].n; j++)
+			*literals++ = (struct policy_literal){
+				policy->grants[i]->literals[j / views[i].n],
+				views[i].views[j % views[i].n], &policy->grants[i], 1
+			};
 	literals -= n;
 	if (n > 1)
 		qsort(literals, n, sizeof(*literals), compare_literals);
@@ -378,6 +402,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 	policy->clients = d->clients.items;
 	policy->n_clients = d->clients.n;
 	policy->clients_place = schema_place(&d->draft, "clients");
+	policy->clients_bound = schema_line(&d->draft, "clients") != 0;
 	if (d->ttl_min_s > d->ttl_max_s)
 		load_fault(load, schema_place(&d->draft, "ttl_min"),
 			   "`ttl_min` is longer than `ttl_max`");
@@ -451,10 +476,13 @@ static void warn_of_literals(struct load *load, const struct policy *policy)
 
 void compile_policy(struct load *load, const struct drafts *drafts, struct policy *policy)
 {
+	const struct grant_views *views;
+
 	if (drafts->policy == NULL || drafts->resolver == NULL || drafts->nftables == NULL ||
 	    drafts->audit == NULL || drafts->geo == NULL)
 		return;
 	policy->name = drafts->policy->name != NULL ? drafts->policy->name : "";
+	policy->observes = drafts->policy->observe;
 	set_resolver(load, drafts->resolver, policy);
 	set_nftables(load, drafts->nftables, policy);
 	set_audit(drafts->audit, policy);
@@ -467,7 +495,11 @@ void compile_policy(struct load *load, const struct drafts *drafts, struct polic
 	}
 	add_doh_lists(load, drafts->resolver, policy);
 	add_grants(load, drafts, policy);
+	views = agents_compile(load, drafts, policy);
+	if (views == NULL)
+		return;
+	add_hosts(load, drafts, views, policy);
 	add_denies(load, drafts, policy);
-	add_all_literals(load, policy);
+	add_all_literals(load, views, policy);
 	warn_of_literals(load, policy);
 }

@@ -21,7 +21,8 @@ struct drafts {
 	struct draft_geo *geo;
 	struct draft_allow **allows;
 	struct draft_deny **denies;
-	unsigned n_allows, n_denies;
+	struct draft_agent **agents;
+	unsigned n_allows, n_denies, n_agents;
 };
 
 /* Type the sections of @document, which stand in the file @main and those it includes. */

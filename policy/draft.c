@@ -168,6 +168,8 @@ static void add_draft(struct load *load, const struct schema_section *schema,
 			*single = draft;
 	} else if (strcmp(schema->name, "allow") == 0) {
 		drafts->allows[drafts->n_allows++] = draft;
+	} else if (strcmp(schema->name, "agent") == 0) {
+		drafts->agents[drafts->n_agents++] = draft;
 	} else {
 		drafts->denies[drafts->n_denies++] = draft;
 	}
@@ -184,7 +186,8 @@ void draft_all(struct load *load, const struct read_document *document, const ch
 		n++;
 	drafts.allows = load_scratch(load, n * sizeof(void *));
 	drafts.denies = load_scratch(load, n * sizeof(void *));
-	if (drafts.allows == NULL || drafts.denies == NULL)
+	drafts.agents = load_scratch(load, n * sizeof(void *));
+	if (drafts.allows == NULL || drafts.denies == NULL || drafts.agents == NULL)
 		return;
 	if (n > 1)
 		find_doubles(load, document->sections, n);

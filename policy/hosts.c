@@ -38,8 +38,18 @@ struct grant_list {
 	uint32_t n, size;
 };
 
-struct hosts_grants {
+/* What one view has of a name. */
+struct view_grants {
 	struct grant_list exact, wild;
+	uint16_t view;
+	uint8_t flags; /* of the slot's, those that are of grants */
+};
+
+/* Each view that has something of a name: the first that was added, and the others in order. */
+struct hosts_grants {
+	struct view_grants first;
+	struct view_grants *others;
+	uint32_t n_others, others_size;
 	uint8_t domain; /* how many of the wildcard's last labels are a registered domain */
 };
 
@@ -157,18 +167,147 @@ static struct hosts_slot *make_slot(struct hosts *hosts, const struct name *name
 	return slot;
 }
 
-/* Set @flag in the slots of the suffixes of @name from number @first up to the root. */
-static int mark_ancestors(struct hosts *hosts, const struct name *name, const struct suffixes *s,
-			  unsigned first, uint8_t flag)
+/* One more for a slot. NULL: there is no memory. */
+static struct hosts_grants *add_grants(struct hosts *hosts)
 {
-	for (unsigned i = first; i < s->n; i++) {
+	if (hosts->n_grants == hosts->grants_size) {
+		uint32_t size = hosts->grants_size ? hosts->grants_size * 2 : 64;
+		struct hosts_grants *grown = reallocarray(hosts->grants, size, sizeof(*grown));
+
+		if (grown == NULL)
+			return NULL;
+		hosts->grants = grown;
+		hosts->grants_size = size;
+	}
+	hosts->grants[hosts->n_grants] = (struct hosts_grants){ .n_others = 0 };
+	return &hosts->grants[hosts->n_grants++];
+}
+
+/* The first of the @n at @others whose view is not less than @view; behind the last if none. */
+static uint32_t find_other(const struct view_grants *others, uint32_t n, unsigned view)
+{
+	uint32_t from = 0;
+
+	while (from < n) {
+		uint32_t middle = from + (n - from) / 2;
+
+		if (others[middle].view < view)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
+
+/* What @view has of the name of @slot; NULL if nothing. */
+static const struct view_grants *find_view(const struct hosts *hosts, const struct hosts_slot *slot,
+					   unsigned view)
+{
+	const struct hosts_grants *grants;
+	uint32_t at;
+
+	if (slot->grants == 0)
+		return NULL;
+	grants = &hosts->grants[slot->grants - 1];
+	if (grants->first.view == view)
+		return &grants->first;
+	at = find_other(grants->others, grants->n_others, view);
+	return at < grants->n_others && grants->others[at].view == view ? &grants->others[at]
+									: NULL;
+}
+
+/* Make room in @grants for one more view at number @at of the others. */
+static struct view_grants *make_other(struct hosts *hosts, struct hosts_grants *grants, uint32_t at)
+{
+	if (grants->n_others == grants->others_size) {
+		uint32_t size = grants->others_size ? grants->others_size * 2 : 4;
+		struct view_grants *grown = arena_alloc(&hosts->arena, size * sizeof(*grown));
+
+		if (grown == NULL)
+			return NULL;
+		for (uint32_t i = 0; i < grants->n_others; i++)
+			grown[i] = grants->others[i];
+		grants->others = grown;
+		grants->others_size = size;
+	}
+	memmove(grants->others + at + 1, grants->others + at,
+		(grants->n_others - at) * sizeof(grants->others[0]));
+	grants->n_others++;
+	return &grants->others[at];
+}
+
+/* What @view has of the name of @slot, made if there is nothing. NULL: there is no memory. */
+static struct view_grants *make_view(struct hosts *hosts, struct hosts_slot *slot, unsigned view)
+{
+	struct hosts_grants *grants;
+	struct view_grants *made;
+	uint32_t at;
+
+	if (slot->grants == 0) {
+		grants = add_grants(hosts);
+		if (grants == NULL)
+			return NULL;
+		slot->grants = hosts->n_grants;
+		grants->first.view = (uint16_t)view;
+		return &grants->first;
+	}
+	grants = &hosts->grants[slot->grants - 1];
+	if (grants->first.view == view)
+		return &grants->first;
+	at = find_other(grants->others, grants->n_others, view);
+	if (at < grants->n_others && grants->others[at].view == view)
+		return &grants->others[at];
+	made = make_other(hosts, grants, at);
+	if (made != NULL)
+		*made = (struct view_grants){ .view = (uint16_t)view };
+	return made;
+}
+
+/*
+ * Say in @slot that a grant of @view gives it @flag. Where there is one view alone, its flags are
+ * the slot's. Gives 1; 0: it was said before; -ENOMEM.
+ */
+static int set_flag(struct hosts *hosts, struct hosts_slot *slot, unsigned view, uint8_t flag)
+{
+	struct view_grants *of_view = NULL;
+	uint8_t *flags = &slot->flags;
+
+	if (hosts->n_views > 1) {
+		of_view = make_view(hosts, slot, view);
+		if (of_view == NULL)
+			return -ENOMEM;
+		flags = &of_view->flags;
+	}
+	if (*flags & flag)
+		return 0;
+	*flags |= flag;
+	return 1;
+}
+
+/* Set @flag for @view in the slots of the suffixes of @name from number @first up to the root. */
+static int mark_ancestors(struct hosts *hosts, unsigned view, const struct name *name,
+			  const struct suffixes *s, unsigned first, uint8_t flag)
+{
+	int r = 1;
+
+	/* Where it is set already, it is so above. */
+	for (unsigned i = first; i < s->n && r > 0; i++) {
+		struct hosts_slot *slot = make_slot(hosts, name, s, i);
+
+		r = slot != NULL ? set_flag(hosts, slot, view, flag) : -ENOMEM;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The same for a zone that exists, whoever asks. */
+static int mark_zone(struct hosts *hosts, const struct name *name, const struct suffixes *s)
+{
+	for (unsigned i = 1; i < s->n; i++) {
 		struct hosts_slot *slot = make_slot(hosts, name, s, i);
 
 		if (slot == NULL)
 			return -ENOMEM;
-		if (slot->flags & flag)
-			break; /* and so those above it */
-		slot->flags |= flag;
+		slot->flags |= SPECIAL_BELOW;
 	}
 	return 0;
 }
@@ -190,25 +329,6 @@ void hosts_done(struct hosts *hosts)
 	free(hosts->grants);
 	arena_done(&hosts->arena);
 	*hosts = (struct hosts){ .n_slots = 0 };
-}
-
-/* The lists of grants of @slot, made if there are none. NULL: there is no memory. */
-static struct hosts_grants *make_grants(struct hosts *hosts, struct hosts_slot *slot)
-{
-	if (slot->grants != 0)
-		return &hosts->grants[slot->grants - 1];
-	if (hosts->n_grants == hosts->grants_size) {
-		uint32_t size = hosts->grants_size ? hosts->grants_size * 2 : 64;
-		struct hosts_grants *grown = reallocarray(hosts->grants, size, sizeof(*grown));
-
-		if (grown == NULL)
-			return NULL;
-		hosts->grants = grown;
-		hosts->grants_size = size;
-	}
-	hosts->grants[hosts->n_grants] = (struct hosts_grants){ .exact = { .n = 0 } };
-	slot->grants = ++hosts->n_grants;
-	return &hosts->grants[slot->grants - 1];
 }
 
 static int add_to_list(struct hosts *hosts, struct grant_list *list,
@@ -235,25 +355,25 @@ static int add_to_list(struct hosts *hosts, struct grant_list *list,
 	return 0;
 }
 
-int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
+int hosts_add_grant(struct hosts *hosts, unsigned view, const struct name *name, bool wildcard,
 		    const struct policy_grant *grant)
 {
-	struct hosts_grants *grants;
+	struct view_grants *grants;
 	struct hosts_slot *slot;
 	struct suffixes s;
 	int r;
 
 	split(hosts, name, &s);
 	slot = make_slot(hosts, name, &s, 0);
-	grants = slot != NULL ? make_grants(hosts, slot) : NULL;
+	grants = slot != NULL ? make_view(hosts, slot, view) : NULL;
 	if (grants == NULL)
 		return -ENOMEM;
 	r = add_to_list(hosts, wildcard ? &grants->wild : &grants->exact, grant);
 	if (r < 0)
 		return r;
-	r = mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, ALLOWED_BELOW);
+	r = mark_ancestors(hosts, view, name, &s, wildcard ? 0 : 1, ALLOWED_BELOW);
 	if (r == 0 && grant->allow_doh)
-		r = mark_ancestors(hosts, name, &s, wildcard ? 0 : 1, DOH_ALLOWED_BELOW);
+		r = mark_ancestors(hosts, view, name, &s, wildcard ? 0 : 1, DOH_ALLOWED_BELOW);
 	return r;
 }
 
@@ -326,9 +446,7 @@ int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_
 		return -ENOMEM;
 	slot->special = (uint8_t)special;
 	slot->flags |= yields ? YIELDS : 0;
-	return special != POLICY_SPECIAL_NXDOMAIN
-		       ? mark_ancestors(hosts, name, &s, 1, SPECIAL_BELOW)
-		       : 0;
+	return special != POLICY_SPECIAL_NXDOMAIN ? mark_zone(hosts, name, &s) : 0;
 }
 
 int hosts_add_doh(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t source)
@@ -368,15 +486,15 @@ static void match_doh(const struct hosts_slot *slot, struct hosts_match *match)
 	match->doh = true;
 }
 
-/* Take up what the slot of a proper suffix, of @labels labels in @len bytes, says. */
-static void match_above(const struct hosts *hosts, const struct hosts_slot *slot, unsigned labels,
-			size_t len, struct hosts_match *match)
+/* Take up what the slot of a proper suffix, of @labels labels in @len bytes, says to @view. */
+static void match_above(const struct hosts *hosts, unsigned view, const struct hosts_slot *slot,
+			unsigned labels, size_t len, struct hosts_match *match)
 {
-	const struct grant_list *wild = slot->grants ? &hosts->grants[slot->grants - 1].wild : NULL;
+	const struct view_grants *grants = find_view(hosts, slot, view);
 
-	if (wild != NULL && wild->n > 0) {
-		match->wild = wild->grants;
-		match->n_wild = wild->n;
+	if (grants != NULL && grants->wild.n > 0) {
+		match->wild = grants->wild.grants;
+		match->n_wild = grants->wild.n;
 		match->wild_labels = labels;
 		match->wild_domain = hosts->grants[slot->grants - 1].domain;
 	}
@@ -390,16 +508,17 @@ static void match_above(const struct hosts *hosts, const struct hosts_slot *slot
 	}
 }
 
-/* Take up what the slot of the name itself, of @len bytes, says. */
-static void match_exactly(const struct hosts *hosts, const struct hosts_slot *slot, size_t len,
-			  struct hosts_match *match)
+/* Take up what the slot of the name itself, of @len bytes, says to @view. */
+static void match_exactly(const struct hosts *hosts, unsigned view, const struct hosts_slot *slot,
+			  size_t len, struct hosts_match *match)
 {
-	const struct grant_list *exact =
-		slot->grants ? &hosts->grants[slot->grants - 1].exact : NULL;
+	const struct view_grants *grants = find_view(hosts, slot, view);
+	uint8_t flags = slot->flags;
 
-	if (exact != NULL && exact->n > 0) {
-		match->exact = exact->grants;
-		match->n_exact = exact->n;
+	if (grants != NULL) {
+		flags |= grants->flags;
+		match->exact = grants->exact.grants;
+		match->n_exact = grants->exact.n;
 	}
 	if (slot->deny_exact != 0)
 		match_denial(hosts, slot, len, false, match);
@@ -410,11 +529,11 @@ static void match_exactly(const struct hosts *hosts, const struct hosts_slot *sl
 	if (slot->flags & DOH_BELOW)
 		match->doh_below = true;
 	/* Below a name whose whole subtree is on the list, only few grants allow anything. */
-	match->allowed_below = slot->flags & (match->doh_below ? DOH_ALLOWED_BELOW : ALLOWED_BELOW);
-	match->special_below = slot->flags & SPECIAL_BELOW;
+	match->allowed_below = flags & (match->doh_below ? DOH_ALLOWED_BELOW : ALLOWED_BELOW);
+	match->special_below = flags & SPECIAL_BELOW;
 }
 
-struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name)
+struct hosts_match hosts_find(const struct hosts *hosts, unsigned view, const struct name *name)
 {
 	struct hosts_match match = { .exact = NULL };
 	struct suffixes s;
@@ -432,9 +551,9 @@ struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name
 			match.special_yields = slot->flags & YIELDS;
 		}
 		if (i > 0)
-			match_above(hosts, slot, labels, name->len - (size_t)s.at[i], &match);
+			match_above(hosts, view, slot, labels, name->len - (size_t)s.at[i], &match);
 		else
-			match_exactly(hosts, slot, name->len, &match);
+			match_exactly(hosts, view, slot, name->len, &match);
 	}
 	return match;
 }

@@ -16,6 +16,10 @@
  *
  * It is made for a million denied names: each takes a slot of 20 bytes, at a
  * load of 35 to 70 %, its wire form, and the lines on which lists name it.
+ *
+ * Grants lie in views: agents with the same grants share one, and a look-up
+ * sees those of one view alone, as if there were no others. Without [agent]
+ * sections there is view 0.
  */
 struct hosts_slot;
 struct hosts_grants;
@@ -29,6 +33,7 @@ struct hosts {
 	uint32_t n_grants, grants_size;
 	struct arena arena; /* of the lists of grants */
 	uint64_t seed;
+	unsigned n_views; /* 0 is taken as 1 */
 };
 
 /* What the tree says of one name. All zero is nothing. */
@@ -58,11 +63,12 @@ int hosts_init(struct hosts *hosts) __attribute__((warn_unused_result));
 void hosts_done(struct hosts *hosts);
 
 /*
- * Say in @hosts that @grant lists @name, or, if it is a @wildcard, all below it.
+ * Say in @hosts that @grant, in @view, lists @name, or, if it is a @wildcard, all below it.
  *
- * Fails  -EEXIST: it did already; -E2BIG: LIMIT_GRANTS_PER_HOST others do; -ENOMEM.
+ * Given  @view is less than the number of views, which is set before.
+ * Fails  -EEXIST: it did already; -E2BIG: LIMIT_GRANTS_PER_HOST others in the view do; -ENOMEM.
  */
-int hosts_add_grant(struct hosts *hosts, const struct name *name, bool wildcard,
+int hosts_add_grant(struct hosts *hosts, unsigned view, const struct name *name, bool wildcard,
 		    const struct policy_grant *grant) __attribute__((warn_unused_result));
 
 /*
@@ -96,5 +102,5 @@ int hosts_add_special(struct hosts *hosts, const struct name *name, enum policy_
 int hosts_add_doh(struct hosts *hosts, const struct name *name, bool wildcard, uint16_t source)
 	__attribute__((warn_unused_result));
 
-/* Look up what @hosts says of @name. Never allocates. */
-struct hosts_match hosts_find(const struct hosts *hosts, const struct name *name);
+/* Look up what @hosts says of @name to those who see @view. Never allocates. */
+struct hosts_match hosts_find(const struct hosts *hosts, unsigned view, const struct name *name);

@@ -15,6 +15,7 @@ static const struct policy_place built_in = { "built in", 0 };
 
 /* What is asked of a grant: a type of records, or, if @protocol is not 0, a port. */
 struct ask {
+	unsigned view; /* of who asks */
 	int64_t now_s;
 	uint16_t type;
 	uint8_t protocol;
@@ -54,6 +55,8 @@ static enum policy_reason weigh(const struct policy_grant *grant, const struct a
 		return POLICY_REASON_DOH;
 	if (ask->now_s >= grant->expires_s)
 		return POLICY_REASON_EXPIRED;
+	if (grant->n_hours > 0 && policy_grant_until(grant, ask->now_s) <= ask->now_s)
+		return POLICY_REASON_HOURS;
 	if (ask->protocol != 0)
 		return has_port(grant, ask->protocol, ask->port) ? POLICY_REASON_GRANTED
 								 : POLICY_REASON_PORT;
@@ -65,7 +68,21 @@ static unsigned rank(enum policy_reason reason)
 {
 	if (reason == POLICY_REASON_DOH)
 		return 1;
-	return reason == POLICY_REASON_EXPIRED ? 2 : 3;
+	if (reason == POLICY_REASON_EXPIRED)
+		return 2;
+	return reason == POLICY_REASON_HOURS ? 3 : 4;
+}
+
+/* Where one would change that @grant denies with @reason. */
+static struct policy_place place_of(const struct policy_grant *grant, enum policy_reason reason)
+{
+	if (reason == POLICY_REASON_COUNTRY)
+		return grant->country_place;
+	if (reason == POLICY_REASON_ASN)
+		return grant->asn_place;
+	if (reason == POLICY_REASON_HOURS)
+		return (struct policy_place){ grant->place.file, grant->hours_line };
+	return grant->place;
 }
 
 /* Weigh each of the @n grants that cover the host best: one that allows is enough. */
@@ -85,7 +102,7 @@ static struct policy_verdict weigh_all(const struct policy_grant *const *grants,
 		} else if (verdict.allowing == 0 &&
 			   (i == 0 || rank(reason) > rank(verdict.reason))) {
 			verdict.reason = reason;
-			verdict.place = grants[i]->place;
+			verdict.place = place_of(grants[i], reason);
 		}
 	}
 	if (verdict.allowing != 0) {
@@ -161,7 +178,7 @@ static bool wildcard_reaches_below(const struct hosts_match *match, int64_t now_
 	if (match->denied_below || (match->special != POLICY_SPECIAL_NONE && !into_zone))
 		return false;
 	for (unsigned i = 0; i < match->n_wild; i++)
-		if (now_s < match->wild[i]->expires_s &&
+		if (now_s < policy_grant_until(match->wild[i], now_s) &&
 		    (!match->doh_below || match->wild[i]->allow_doh))
 			return true;
 	return false;
@@ -184,10 +201,35 @@ static bool name_exists(const struct hosts_match *match, const struct policy_ver
 	       verdict->special == POLICY_SPECIAL_LOCALHOST;
 }
 
+/* Whether any grant may list @type. */
+static bool is_answered(uint16_t type)
+{
+	enum { A = 1, AAAA = 28 };
+
+	return type == A || type == AAAA;
+}
+
+/* Whether a policy that observes lets through what is denied with @reason. */
+static bool may_observe(enum policy_reason reason)
+{
+	return reason != POLICY_REASON_CLIENT && reason != POLICY_REASON_SPECIAL &&
+	       reason != POLICY_REASON_DOH;
+}
+
+/* What @policy makes of @verdict: the same, unless it observes. */
+static struct policy_verdict observe(const struct policy *policy, struct policy_verdict verdict)
+{
+	if (policy->observes && verdict.code == POLICY_DENY && may_observe(verdict.reason)) {
+		verdict.code = POLICY_ALLOW;
+		verdict.observed = true;
+	}
+	return verdict;
+}
+
 static struct policy_verdict judge(const struct policy *policy, const struct name *name,
 				   struct ask *ask)
 {
-	struct hosts_match match = hosts_find(&policy->hosts, name);
+	struct hosts_match match = hosts_find(&policy->hosts, ask->view, name);
 	struct policy_verdict verdict;
 
 	if (is_special(&match)) {
@@ -204,28 +246,26 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 	}
 	verdict.exists = name_exists(&match, &verdict, ask->now_s);
 	verdict.listed_below = match.allowed_below || match.special_below;
-	return verdict;
-}
-
-const struct policy_agent *policy_agent_find(const struct policy *policy,
-					     const struct address *client)
-{
-	for (unsigned i = 0; i < policy->n_clients; i++)
-		if (network_contains(&policy->clients[i], client))
-			return &policy->agent;
-	return NULL;
+	/* Of a name that is let through, other types are NODATA, as of one that is allowed. */
+	if (policy->observes && ask->protocol == 0 && !is_answered(ask->type)) {
+		verdict.exists |= may_observe(verdict.reason);
+		return verdict;
+	}
+	return observe(policy, verdict);
 }
 
 struct policy_verdict policy_judge_stranger(const struct policy *policy)
 {
-	return deny(POLICY_REASON_CLIENT, policy->clients_place);
+	bool of_clients = policy->n_agents == 0 || policy->clients_bound;
+
+	return deny(POLICY_REASON_CLIENT, of_clients ? policy->clients_place : policy->place);
 }
 
 struct policy_verdict policy_judge_name(const struct policy *policy,
 					const struct policy_agent *agent, const struct name *name,
 					uint16_t type, int64_t now_s)
 {
-	struct ask ask = { .now_s = now_s, .type = type };
+	struct ask ask = { .view = agent->view, .now_s = now_s, .type = type };
 
 	assert(agent != NULL);
 	return judge(policy, name, &ask);
@@ -236,11 +276,12 @@ struct policy_verdict policy_judge_target(const struct policy *policy,
 					  const struct name *target)
 {
 	struct policy_verdict verdict = *asked;
-	struct hosts_match match = hosts_find(&policy->hosts, target);
+	struct hosts_match match = hosts_find(&policy->hosts, 0, target);
 
 	assert(asked->code == POLICY_ALLOW);
 	if (!match.doh)
 		return verdict;
+	verdict.observed = false;
 	for (unsigned i = 0; i < asked->n_grants; i++)
 		if ((asked->allowing & UINT32_C(1) << i) && !asked->grants[i]->allow_doh)
 			verdict.allowing &= ~(UINT32_C(1) << i);
@@ -301,11 +342,19 @@ struct origin policy_origin_find(const struct policy *policy, const struct addre
 	return origin;
 }
 
-static struct policy_place place_of(const struct policy_grant *grant, enum policy_reason reason)
+/* The same for a name that no grant allows: only what would hide names is denied. */
+static struct policy_verdict observe_address(const struct policy *policy,
+					     const struct policy_verdict *asked,
+					     const struct address *address)
 {
-	if (reason == POLICY_REASON_COUNTRY)
-		return grant->country_place;
-	return reason == POLICY_REASON_ASN ? grant->asn_place : grant->place;
+	struct policy_verdict verdict = *asked;
+
+	if (policy->block_doh && doh_has_address(address)) {
+		verdict.code = POLICY_DENY;
+		verdict.reason = POLICY_REASON_DOH;
+		verdict.observed = false;
+	}
+	return verdict;
 }
 
 struct policy_verdict policy_judge_address(const struct policy *policy,
@@ -325,6 +374,8 @@ struct policy_verdict policy_judge_origin(const struct policy *policy,
 	struct policy_verdict verdict = *asked;
 
 	assert(asked->code == POLICY_ALLOW);
+	if (asked->observed)
+		return observe_address(policy, asked, address);
 	for (unsigned i = 0; i < asked->n_grants; i++) {
 		enum policy_reason reason =
 			weigh_address(policy, asked->grants[i], address, origin);
@@ -335,13 +386,13 @@ struct policy_verdict policy_judge_origin(const struct policy *policy,
 		verdict.reason = reason;
 		verdict.place = place_of(asked->grants[i], reason);
 	}
-	if (verdict.allowing == 0) {
-		verdict.code = POLICY_DENY;
-	} else {
+	if (verdict.allowing != 0) {
 		verdict.reason = asked->reason;
 		verdict.place = asked->place;
+		return verdict;
 	}
-	return verdict;
+	verdict.code = POLICY_DENY;
+	return observe(policy, verdict);
 }
 
 /* The grants that list @address in the longest prefix. */
@@ -353,7 +404,7 @@ static struct policy_verdict judge_literal(const struct policy *policy,
 	for (unsigned i = 0; i < policy->n_literals; i++) {
 		const struct policy_literal *literal = &policy->literals[i];
 
-		if (!network_contains(&literal->network, address))
+		if (literal->view != ask->view || !network_contains(&literal->network, address))
 			continue;
 		verdict = weigh_all(literal->grants, literal->n_grants, ask);
 		if (verdict.code == POLICY_ALLOW)
@@ -368,10 +419,13 @@ struct policy_verdict policy_judge_connect(const struct policy *policy,
 					   const struct name *name, const struct address *address,
 					   uint8_t protocol, uint16_t port, int64_t now_s)
 {
-	struct ask ask = { .now_s = now_s, .protocol = protocol, .port = port };
+	struct ask ask = {
+		.view = agent->view, .now_s = now_s, .protocol = protocol, .port = port
+	};
 
 	assert(agent != NULL && protocol != 0 && (name != NULL || address != NULL));
-	return name != NULL ? judge(policy, name, &ask) : judge_literal(policy, address, &ask);
+	return name != NULL ? judge(policy, name, &ask)
+			    : observe(policy, judge_literal(policy, address, &ask));
 }
 
 const struct policy_grant *policy_verdict_grant(const struct policy_verdict *verdict)

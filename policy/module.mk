@@ -3,6 +3,7 @@ noinst_LIBRARIES += libpolicy.a
 libpolicy_a_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(IDN_CFLAGS) $(PSL_CFLAGS) \
 	$(MMDB_CFLAGS)
 libpolicy_a_SOURCES = \
+	%D%/agents.c %D%/agents.h \
 	%D%/arena.c %D%/arena.h \
 	%D%/compile.c %D%/compile.h \
 	%D%/doh.c %D%/doh.h \
@@ -10,6 +11,7 @@ libpolicy_a_SOURCES = \
 	%D%/geo.c %D%/geo.h \
 	%D%/host.c %D%/host.h \
 	%D%/hosts.c %D%/hosts.h \
+	%D%/hours.c %D%/hours.h \
 	%D%/judge.c \
 	%D%/list.c %D%/list.h %D%/list_line.h \
 	%D%/list_zone.c \

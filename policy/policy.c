@@ -119,6 +119,11 @@ const char *policy_name(const struct policy *policy)
 	return policy->name;
 }
 
+bool policy_observes(const struct policy *policy)
+{
+	return policy->observes;
+}
+
 const struct policy_resolver *policy_resolver(const struct policy *policy)
 {
 	return &policy->resolver;
@@ -138,6 +143,31 @@ const struct policy_grant *const *policy_grants(const struct policy *policy, siz
 {
 	*ret_n = policy->n_grants;
 	return policy->grants;
+}
+
+const struct policy_source *policy_sources(const struct policy *policy, size_t *ret_n)
+{
+	*ret_n = policy->n_sources;
+	return policy->sources;
+}
+
+const struct policy_agent *policy_agent_at(const struct policy *policy, size_t i)
+{
+	return i < policy->n_agents ? policy->agents[i] : NULL;
+}
+
+bool policy_wants_interface(const struct policy *policy)
+{
+	return policy->wants_interface;
+}
+
+const struct policy_grant *const *
+policy_agent_grants(const struct policy *policy, const struct policy_agent *agent, size_t *ret_n)
+{
+	bool has_all = agent == &policy->agent;
+
+	*ret_n = has_all ? policy->n_grants : agent->n_grants;
+	return has_all ? policy->grants : agent->grants;
 }
 
 const char *policy_agent_name(const struct policy_agent *agent)

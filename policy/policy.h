@@ -54,18 +54,27 @@ struct policy_budget {
 	struct policy_place names_place, labels_place, rate_place;
 };
 
+/* Part of a week, in minutes from Monday, 00:00 UTC: from the one up to the other. */
+struct policy_hours {
+	uint16_t from_min, to_min;
+};
+
 /* A grant, as the rest of the program may read it. It lives as long as its policy. */
 struct policy_grant {
 	const char *label, *owner, *reason;
 	struct policy_place place;
+	unsigned number;                 /* its place among policy_grants() */
 	const struct policy_port *ports; /* sorted by protocol; none overlap or touch */
 	const uint16_t *types;           /* DNS types that are answered */
 	const struct address *pins;      /* if any: the answer, and no upstream is asked */
 	const struct network *literals;  /* hosts that are addresses */
 	unsigned n_ports, n_types, n_pins, n_literals;
-	int64_t expires_s;  /* Unix time from which the grant denies; INT64_MAX: never */
-	bool allow_private; /* private = yes */
-	bool allow_doh;     /* doh = yes */
+	int64_t expires_s; /* Unix time from which the grant denies; INT64_MAX: never */
+	const struct policy_hours *hours; /* when it allows; sorted, none touch within the week */
+	unsigned n_hours;                 /* 0: always */
+	unsigned hours_line;              /* of the grant's file */
+	bool allow_private;               /* private = yes */
+	bool allow_doh;                   /* doh = yes */
 	struct policy_budget budget;
 	const struct origin *origins; /* of which answered addresses must be, if there are any */
 	unsigned n_countries, n_asns; /* origins with a country come first, then those with an AS */
@@ -141,6 +150,7 @@ struct policy_audit {
 	X(DOH, "doh", "it serves DNS over HTTPS, or tells programs to use it")                  \
 	X(SPECIAL, "special-name", "it is a special-use name, which is answered here")          \
 	X(EXPIRED, "expired", "its grant has expired")                                          \
+	X(HOURS, "hours", "it is outside the hours of its grant")                               \
 	X(TYPE, "type", "no grant for this host lists this record type")                        \
 	X(PORT, "port", "no grant for this host lists this port")                               \
 	X(PRIVATE, "private-address", "the address is special-purpose and no grant permits it") \
@@ -151,7 +161,7 @@ struct policy_audit {
 	X(NAMES, "names", "too many different names of its domain were asked for in a minute")  \
 	X(LABELS, "labels", "too many new labels of its domain were asked for in a minute")     \
 	X(RATE, "rate", "too much was asked for by its grant")                                  \
-	X(CLIENT, "client", "the client is not in [resolver] clients")
+	X(CLIENT, "client", "the client is not in [resolver] clients, or of no [agent]")
 
 enum policy_reason {
 #define X(name, word, sentence) POLICY_REASON_##name,
@@ -175,11 +185,16 @@ enum policy_special {
  * The grants are those that cover the host most specifically; bit i of
  * @allowing is set if grants[i] allows the action now. They point into the
  * policy.
+ *
+ * In a policy that observes, what would be denied for @reason is allowed and @observed, by no grant.
+ * Still denied are: strangers; special-use names and names of the built-in list, and its addresses,
+ * which would hide others; and types that are never answered.
  */
 struct policy_verdict {
 	enum policy_code code;
 	enum policy_reason reason;
 	enum policy_special special;
+	bool observed; /* it is allowed only since the policy observes */
 	bool exists; /* DNS: deny by NODATA, not NXDOMAIN, since something below or beside it exists */
 	bool listed_below; /* something that lies below the name is listed by itself */
 	bool metered;      /* allowed within a budget or a rate, which the resolver keeps */
@@ -235,6 +250,12 @@ void policy_unref(struct policy *policy);
 /* `name =` of [policy] in @policy, or "". */
 const char *policy_name(const struct policy *policy);
 
+/*
+ * True if @policy only observes (mode = observe): what it would deny is let through, and its
+ * verdicts say so, but for what no grant opens or what would hide names (struct policy_verdict).
+ */
+bool policy_observes(const struct policy *policy);
+
 /* The [resolver] section of @policy; valid as long as it. */
 const struct policy_resolver *policy_resolver(const struct policy *policy);
 
@@ -248,12 +269,50 @@ const struct policy_audit *policy_audit(const struct policy *policy);
 const struct policy_grant *const *policy_grants(const struct policy *policy, size_t *ret_n);
 
 /*
- * Find who @client is.
+ * Until when @grant allows, if it does at @now_s: the end of its hours or its `expires`, whichever
+ * comes first, as Unix time; INT64_MAX: for ever. If it does not, a time that is not after @now_s.
+ */
+int64_t policy_grant_until(const struct policy_grant *grant, int64_t now_s);
+
+/*
+ * From when on @grant allows: @now_s if it does at @now_s, else when its hours begin next, as Unix
+ * time; INT64_MAX: never again.
+ */
+int64_t policy_grant_opens(const struct policy_grant *grant, int64_t now_s);
+
+/*
+ * Where packets of an agent come from: a network, by any interface or by one of some. Which agent a
+ * client is, the first source that holds it says: the longest network, and of equal ones that with
+ * interfaces.
+ */
+struct policy_source {
+	struct network network;
+	const char *const *interfaces;
+	unsigned n_interfaces; /* 0: any */
+	const struct policy_agent *agent;
+};
+
+/* The sources of all agents of @policy in that order, in @ret_n how many; 0 without [agent]s. */
+const struct policy_source *policy_sources(const struct policy *policy, size_t *ret_n);
+
+/* Agent number @i of the [agent] sections of @policy, in the order of the file; NULL behind them. */
+const struct policy_agent *policy_agent_at(const struct policy *policy, size_t i);
+
+/* True if @policy must be told by which interface a client's packets arrive. */
+bool policy_wants_interface(const struct policy *policy);
+
+/*
+ * Find who @client is, whose packets arrive by @interface; NULL if that is not known, or not wanted.
+ * An IPv4-mapped address is judged as the IPv4 address in it.
  *
  * Gives  the agent, valid as long as @policy; NULL if no one may ask from there.
  */
 const struct policy_agent *policy_agent_find(const struct policy *policy,
-					     const struct address *client);
+					     const struct address *client, const char *interface);
+
+/* The grants of @agent of @policy in the order of the file, and in @ret_n how many. */
+const struct policy_grant *const *
+policy_agent_grants(const struct policy *policy, const struct policy_agent *agent, size_t *ret_n);
 
 /*
  * The name of @agent, which stays the same over generations; "" for the one that stands for all

@@ -13,6 +13,16 @@
 struct policy_agent {
 	const char *name; /* "" for that one */
 	unsigned number;
+	unsigned view; /* what it sees of the hosts */
+	const struct policy_grant **grants;
+	unsigned n_grants;
+	struct policy_place place;
+};
+
+/* Sources of one family and prefix, which lie together and are sorted by address. */
+struct policy_source_group {
+	uint8_t family, prefix;
+	unsigned first, n;
 };
 
 /* A source of denied names: the hosts of a [deny] section, or a list that one names. */
@@ -22,9 +32,10 @@ struct policy_deny {
 	bool is_list;
 };
 
-/* A network that grants list as a host, and those grants. */
+/* A network that grants of one view list as a host, and those grants. */
 struct policy_literal {
 	struct network network;
+	unsigned view;
 	const struct policy_grant **grants;
 	unsigned n_grants;
 };
@@ -37,7 +48,13 @@ struct policy {
 	struct policy_resolver resolver;
 	struct policy_nftables nftables;
 	struct policy_audit audit;
-	struct policy_agent agent;
+	struct policy_agent agent;          /* without [agent] sections: the one */
+	const struct policy_agent **agents; /* those sections */
+	const struct policy_source *sources;
+	const struct policy_source_group *source_groups; /* the longest prefix first */
+	unsigned n_agents, n_sources, n_source_groups;
+	bool wants_interface;
+	bool clients_bound; /* [resolver] clients was given: beside agents, it bounds them */
 	const struct network *clients;
 	unsigned n_clients;
 	struct policy_place clients_place;
@@ -49,4 +66,5 @@ struct policy {
 	struct hosts hosts;
 	struct geo *countries, *asns; /* NULL: no database */
 	bool block_doh;               /* the built-in list is on */
+	bool observes;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Warnings: what is good, and yet not what its writer may have meant, or reviewed lately. */
 #include <string.h>
+#include "policy/agents.h"
 #include "policy/compile.h"
 #include "policy/host.h"
 
@@ -35,7 +36,7 @@ static void review_dates(struct load *load, const struct draft_allow *d, uint64_
 static const char *why_never(const struct policy *policy, const struct draft_allow *d,
 			     const struct name *name, bool wildcard)
 {
-	struct hosts_match match = hosts_find(&policy->hosts, name);
+	struct hosts_match match = hosts_find(&policy->hosts, 0, name);
 	/* Below any name, a label that nobody lists stands for all the others. */
 	static const uint8_t unlikely[] = { 8, 0, '*', 0, '*', 0, '*', 0, '*' };
 	struct name below;
@@ -53,7 +54,7 @@ static const char *why_never(const struct policy *policy, const struct draft_all
 	memcpy(below.wire + sizeof(unlikely), name->wire, name->len);
 	below.len = (uint8_t)(name->len + sizeof(unlikely));
 	below.labels = (uint8_t)(name->labels + 1);
-	match = hosts_find(&policy->hosts, &below);
+	match = hosts_find(&policy->hosts, 0, &below);
 	return match.denied_by ? "a [deny] section denies all below it" : NULL;
 }
 
@@ -62,12 +63,12 @@ static void review_listed(struct load *load, const struct policy *policy,
 			  const struct draft_allow *d, const struct host *host,
 			  const struct name *name)
 {
-	struct hosts_match match = hosts_find(&policy->hosts, name);
+	struct hosts_match match = hosts_find(&policy->hosts, 0, name);
 	unsigned line = 0;
 	unsigned source = hosts_denied_exactly(&policy->hosts, name, &line);
 
-	if (source == 0 || !policy->denies[source - 1].is_list || match.n_exact == 0 ||
-	    strcmp(match.exact[0]->label, d->draft.label) != 0)
+	if (source == 0 || !policy->denies[source - 1].is_list ||
+	    (match.n_exact > 0 && strcmp(match.exact[0]->label, d->draft.label) != 0))
 		return;
 	load_warn(load, (struct policy_place){ policy->denies[source - 1].place.file, line },
 		  "`%s` is not denied: the grant `%s` lists it as a host", host->text,
@@ -116,7 +117,7 @@ static void review_grant(struct load *load, const struct policy *policy,
 static void review_deny(struct load *load, const struct policy *policy, const struct draft_deny *d)
 {
 	const struct host *hosts = d->hosts.items;
-	struct hosts_match match;
+	struct hosts_match match = { .n_exact = 0 };
 	struct name name;
 
 	for (unsigned i = 0; i < d->hosts.n; i++) {
@@ -124,7 +125,9 @@ static void review_deny(struct load *load, const struct policy *policy, const st
 
 		if (hosts[i].kind != HOST_NAME || !host_name(&hosts[i], &name))
 			continue;
-		match = hosts_find(&policy->hosts, &name);
+		match.n_exact = 0;
+		for (unsigned v = 0; v < policy->hosts.n_views && match.n_exact == 0; v++)
+			match = hosts_find(&policy->hosts, v, &name);
 		if (match.n_exact > 0)
 			load_warn(load, place,
 				  "`%s` is not denied: the grant `%s` lists it as a host",
@@ -144,6 +147,14 @@ void review_policy(struct load *load, const struct drafts *drafts, const struct 
 		review_dates(load, drafts->allows[i], drafts->policy->review_every_s);
 		review_grant(load, policy, drafts->allows[i]);
 	}
+	if (policy->observes)
+		load_warn(
+			load, schema_place(&drafts->policy->draft, "mode"),
+			"nothing is enforced: `mode = observe` lets through what is not allowed%s",
+			policy->nftables.manage == POLICY_MANAGE_CHAINS
+				? ""
+				: "; rules of others may still stop it");
+	agents_review(load, drafts, policy);
 	for (unsigned i = 0; i < drafts->n_denies; i++)
 		review_deny(load, policy, drafts->denies[i]);
 }

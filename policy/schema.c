@@ -30,6 +30,12 @@ static const struct schema_key policy_keys[] = {
 	  .value = "30d",
 	  .field = offsetof(struct draft_policy, review_every_s),
 	  .help = "How old a grant's review may be before check warns." },
+	{ .key = "mode",
+	  .type = VALUE_WORD,
+	  .words = "enforce observe",
+	  .value = "enforce",
+	  .field = offsetof(struct draft_policy, observe),
+	  .help = "Whether what is not allowed is denied, or let through and logged." },
 };
 
 static const struct schema_key allow_keys[] = {
@@ -63,6 +69,11 @@ static const struct schema_key allow_keys[] = {
 	  .type = VALUE_DATE,
 	  .field = offsetof(struct draft_allow, expires_s),
 	  .help = "The day, from its midnight UTC, on which the grant has ended." },
+	{ .key = "hours",
+	  .type = VALUE_HOURS,
+	  .field = offsetof(struct draft_allow, hours),
+	  .help = "When it allows, UTC: days and hours such as Mon-Fri 08:00-18:00, or "
+		  "22:00-06:00." },
 	{ .key = "reviewed",
 	  .type = VALUE_DATE,
 	  .field = offsetof(struct draft_allow, reviewed_s),
@@ -132,6 +143,21 @@ static const struct schema_key deny_keys[] = {
 	  .help = "Why they are denied." },
 };
 
+static const struct schema_key agent_keys[] = {
+	{ .key = "client",
+	  .type = VALUE_NETWORKS,
+	  .field = offsetof(struct draft_agent, clients),
+	  .help = "Its addresses and networks; needed unless there is `interface`." },
+	{ .key = "interface",
+	  .type = VALUE_INTERFACES,
+	  .field = offsetof(struct draft_agent, interfaces),
+	  .help = "Interfaces by which its packets arrive; needed unless there is `client`." },
+	{ .key = "allow",
+	  .type = VALUE_LABELS,
+	  .field = offsetof(struct draft_agent, allows),
+	  .help = "Labels of the grants that it has; without any it may reach nothing." },
+};
+
 static const struct schema_key resolver_keys[] = {
 	{ .key = "listen",
 	  .type = VALUE_ENDPOINTS,
@@ -142,7 +168,8 @@ static const struct schema_key resolver_keys[] = {
 	  .type = VALUE_NETWORKS,
 	  .value = "127.0.0.0/8 ::1",
 	  .field = offsetof(struct draft_resolver, clients),
-	  .help = "Who may ask; everyone else is refused." },
+	  .help = "Who may ask; everyone else is refused. With [agent] sections: who they may "
+		  "be." },
 	{ .key = "upstream",
 	  .type = VALUE_UPSTREAMS,
 	  .value = "auto",
@@ -278,9 +305,9 @@ static const struct schema_key geo_keys[] = {
 	}
 
 static const struct schema_section sections[] = {
-	SECTION(policy, false),   SECTION(allow, true),     SECTION(deny, true),
-	SECTION(resolver, false), SECTION(nftables, false), SECTION(audit, false),
-	SECTION(geo, false),
+	SECTION(policy, false), SECTION(allow, true),     SECTION(deny, true),
+	SECTION(agent, true),   SECTION(resolver, false), SECTION(nftables, false),
+	SECTION(audit, false),  SECTION(geo, false),
 };
 
 enum { N_SECTIONS = COUNT(sections) };
@@ -303,8 +330,7 @@ const struct schema_key *schema_key_find(const struct schema_section *section, c
 	return NULL;
 }
 
-/* How many insertions, deletions and changes turn @a into @b, of which 49 bytes at most count. */
-static unsigned edit_distance(const char *a, const char *b)
+unsigned schema_distance(const char *a, const char *b)
 {
 	enum { MAX = 49 };
 	size_t n = strnlen(b, MAX);
@@ -333,7 +359,7 @@ const char *schema_section_nearest(const char *name)
 	unsigned least = UINT32_MAX;
 
 	for (size_t i = 0; i < N_SECTIONS; i++) {
-		unsigned distance = edit_distance(name, sections[i].name);
+		unsigned distance = schema_distance(name, sections[i].name);
 
 		if (distance < least) {
 			least = distance;
@@ -349,7 +375,7 @@ const char *schema_key_nearest(const struct schema_section *section, const char 
 	unsigned least = UINT32_MAX;
 
 	for (unsigned i = 0; i < section->n_keys; i++) {
-		unsigned distance = edit_distance(key, section->keys[i].key);
+		unsigned distance = schema_distance(key, section->keys[i].key);
 
 		if (distance < least) {
 			least = distance;

@@ -36,6 +36,8 @@ enum value_type {
 	VALUE_TABLE,     /* const char *: the table's name; its family is inet */
 	VALUE_INTERFACES, /* struct value_list of const char * */
 	VALUE_PUSHES,     /* struct value_list of struct policy_push */
+	VALUE_HOURS,      /* struct value_list of struct policy_hours; without items: always */
+	VALUE_LABELS,     /* struct value_list of struct value_label */
 	N_VALUE_TYPES,
 };
 
@@ -43,6 +45,12 @@ enum value_type {
 struct value_list {
 	void *items;
 	unsigned n;
+};
+
+/* A word with where it stands. */
+struct value_label {
+	const char *label;
+	struct policy_place place;
 };
 
 struct schema_key {
@@ -80,13 +88,13 @@ struct draft {
 struct draft_policy {
 	struct draft draft;
 	const char *name, *owner;
-	uint64_t review_every_s;
+	uint64_t review_every_s, observe;
 };
 
 struct draft_allow {
 	struct draft draft;
 	const char *owner, *reason;
-	struct value_list hosts, ports, types, pins, countries, asns;
+	struct value_list hosts, ports, types, pins, hours, countries, asns;
 	int64_t expires_s, reviewed_s;
 	uint64_t allow_private, wide, doh, max_names, max_labels;
 	struct policy_rate max_rate;
@@ -96,6 +104,11 @@ struct draft_deny {
 	struct draft draft;
 	const char *reason;
 	struct value_list hosts, lists;
+};
+
+struct draft_agent {
+	struct draft draft;
+	struct value_list clients, interfaces, allows;
 };
 
 struct draft_resolver {
@@ -134,6 +147,9 @@ const char *schema_section_nearest(const char *name);
 
 /* The key of @section that is nearest to @key, by edit distance. */
 const char *schema_key_nearest(const struct schema_section *section, const char *key);
+
+/* How many insertions, deletions and changes turn @a into @b, of which 49 bytes at most count. */
+unsigned schema_distance(const char *a, const char *b);
 
 /* The line on which @key, which the schema has, stands in @draft; 0 if it does not. */
 unsigned schema_line(const struct draft *draft, const char *key);

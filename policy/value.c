@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "policy/geo.h"
 #include "policy/host.h"
+#include "policy/hours.h"
 #include "policy/list.h"
 
 /* A value under way: the words of it, one by one, each with its line. */
@@ -668,6 +669,53 @@ static void parse_pushes(struct value *v)
 		parse_push(v, p, list);
 }
 
+static void parse_hours(struct value *v)
+{
+	bool *week = load_scratch(v->load, HOURS_WEEK_MIN * sizeof(*week));
+	struct value_list *list = v->field;
+	unsigned days = 0, from, to;
+	bool any = false;
+	const char *word;
+
+	if (week == NULL)
+		return;
+	while ((word = next_word(v)) != NULL) {
+		if (hours_parse_days(word, &days))
+			continue;
+		if (!hours_parse_times(word, &from, &to))
+			load_fault(v->load, here(v),
+				   "`%s` is neither days, such as Mon-Fri or Sat, nor hours, such "
+				   "as 08:00-18:00 or 22:00-06:00",
+				   word);
+		else if (days == 0)
+			load_fault(v->load, here(v),
+				   "`%s` stands without days before it, as in Mon-Sun %s", word,
+				   word);
+		else
+			hours_mark(week, days, from, to);
+		days = 0;
+		any = true;
+	}
+	if (days != 0 || !any)
+		load_fault(v->load, here(v),
+			   "`hours` ends with days without hours behind them, as in "
+			   "Sat 00:00-24:00");
+	list->items = hours_collect(v->load, week, &list->n);
+}
+
+static void parse_labels(struct value *v)
+{
+	struct value_list *list = v->field;
+	struct value_label *labels;
+	const char *word;
+
+	if (!make_room(v, list, sizeof(*labels)))
+		return;
+	labels = list->items;
+	while ((word = next_word(v)) != NULL)
+		labels[list->n++] = (struct value_label){ load_keep_text(v->load, word), here(v) };
+}
+
 static const struct {
 	const char *words;
 	void (*parse)(struct value *v);
@@ -694,6 +742,8 @@ static const struct {
 	[VALUE_TABLE] = { "family and table", parse_table },
 	[VALUE_INTERFACES] = { "list of interfaces", parse_interfaces },
 	[VALUE_PUSHES] = { "list of sets", parse_pushes },
+	[VALUE_HOURS] = { "list of days and hours", parse_hours },
+	[VALUE_LABELS] = { "list of labels", parse_labels },
 };
 static_assert(sizeof(types) / sizeof(types[0]) == N_VALUE_TYPES, "a type has no row");
 

@@ -32,6 +32,7 @@ struct connection {
 	struct list node; /* in connections->all */
 	struct connections *owner;
 	struct address peer;
+	uint32_t interface; /* by which it was opened; 0: not known */
 	int fd;
 	struct loop_watch watch;
 	struct loop_task flush; /* answers that were given in this turn */
@@ -143,7 +144,7 @@ static unsigned settle(struct connection *c)
 static unsigned take_messages(struct life *life, int status)
 {
 	struct connection *c = connection_of(life);
-	struct client client = { .address = c->peer, .connection = c };
+	struct client client = { .address = c->peer, .interface = c->interface, .connection = c };
 	size_t len;
 
 	(void)status;
@@ -319,7 +320,8 @@ static bool make_room(struct connections *connections, const struct address *pee
 	return true;
 }
 
-void connection_start(struct connections *connections, int fd, const struct address *peer)
+void connection_start(struct connections *connections, int fd, const struct address *peer,
+		      uint32_t interface)
 {
 	struct connection *c = make_room(connections, peer) ? calloc(1, sizeof(*c)) : NULL;
 
@@ -329,6 +331,7 @@ void connection_start(struct connections *connections, int fd, const struct addr
 	}
 	c->owner = connections;
 	c->peer = *peer;
+	c->interface = interface;
 	c->fd = fd;
 	list_init(&c->held);
 	list_init(&c->flush.node);
@@ -357,6 +360,11 @@ static bool grow_out(struct connection *c, size_t len)
 	c->out = out;
 	c->out_size = size;
 	return true;
+}
+
+int connection_fd(const struct connection *connection)
+{
+	return connection->fd;
 }
 
 void connection_answer(struct connection *connection, const uint8_t *bytes, size_t len)

@@ -20,12 +20,16 @@ void connections_init(struct connections *connections, struct resolver *resolver
 void connections_done(struct connections *connections);
 
 /*
- * Serve the connection @fd from @peer among @connections. Where there are too many, the oldest
+ * Serve the connection @fd from @peer, which came by @interface, among @connections. Where there are too many, the oldest
  * that waits for nothing makes room, from the same address if that has too many.
  *
  * Owns   @fd from here on.
  */
-void connection_start(struct connections *connections, int fd, const struct address *peer);
+void connection_start(struct connections *connections, int fd, const struct address *peer,
+		      uint32_t interface);
+
+/* The socket of @connection. */
+int connection_fd(const struct connection *connection);
 
 /* Send the @len bytes at @bytes to @connection as one message, at the end of the turn. */
 void connection_answer(struct connection *connection, const uint8_t *bytes, size_t len);

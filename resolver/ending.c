@@ -45,9 +45,10 @@ static const struct origin *find_origins(const struct policy *policy, const stru
 
 /* Write the record. Fails as audit_write(). */
 static int record_ending(struct resolver *resolver, const struct client *client,
-			 const struct question *question, uint64_t began_us,
-			 const struct ending *ending, uint64_t *ret_id)
+			 const struct policy_agent *agent, const struct question *question,
+			 uint64_t began_us, const struct ending *ending, uint64_t *ret_id)
 {
+	const char *who = agent != NULL ? policy_agent_name(agent) : "";
 	bool asked = question->echo_len > 0;
 	struct origin room[LIMIT_ANSWER_ADDRESSES];
 	char type[16] = "";
@@ -60,6 +61,7 @@ static int record_ending(struct resolver *resolver, const struct client *client,
 			.action = "query",
 			.generation = resolver->generation,
 			.agent = &client->address,
+			.who = *who != '\0' ? who : NULL,
 			.name = asked ? &question->name : NULL,
 			.type = asked ? type : NULL,
 			.transport = client_is_tcp(client) ? "tcp" : "udp",
@@ -127,8 +129,8 @@ static void print_ede(const struct ending *ending, uint64_t id, char text[EDE_TE
 	*at = '\0';
 }
 
-void ending_tell(struct resolver *resolver, struct client *client, const struct question *question,
-		 uint64_t began_us, const struct ending *ending)
+void ending_tell(struct resolver *resolver, struct client *client, const struct policy_agent *agent,
+		 const struct question *question, uint64_t began_us, const struct ending *ending)
 {
 	static const struct ending unrecorded = {
 		.answer = { .rcode = WIRE_SERVFAIL, .ede = WIRE_EDE_OTHER },
@@ -138,7 +140,7 @@ void ending_tell(struct resolver *resolver, struct client *client, const struct 
 	uint8_t bytes[LIMIT_MESSAGE_BYTES];
 	char text[EDE_TEXT_SIZE];
 	uint64_t id = 0;
-	int r = record_ending(resolver, client, question, began_us, ending, &id);
+	int r = record_ending(resolver, client, agent, question, began_us, ending, &id);
 
 	if (ending->silent)
 		return; /* nothing is told to anybody, so nothing may be missing */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/limits.h"
@@ -101,6 +102,8 @@ static bool read_client(struct door *door, unsigned i, struct client *ret_client
 		memcpy(&client.local.in6, CMSG_DATA(control), sizeof(client.local.in6));
 	else
 		return false;
+	client.interface = peer.ss_family == AF_INET ? (uint32_t)client.local.in.ipi_ifindex
+						     : client.local.in6.ipi6_ifindex;
 	*ret_client = client;
 	return true;
 }
@@ -217,6 +220,39 @@ static void on_pause_over(struct loop_timer *timer)
 		pause_gate(gate);
 }
 
+/*
+ * The number of the interface by which the connection @fd of @family was opened, 0 if it is not
+ * known: the kernel keeps it of the packet that completed the handshake, for sockets that ask for
+ * it by IP_PKTINFO (ip(7), ipv6(7)).
+ */
+static uint32_t find_interface(int fd, uint8_t family)
+{
+	union {
+		uint8_t bytes[256];
+		struct cmsghdr aligned;
+	} control;
+	struct msghdr header = { .msg_control = &control };
+	struct in6_pktinfo in6;
+	struct in_pktinfo in;
+	socklen_t len = sizeof(control);
+
+	if (getsockopt(fd, family == 4 ? IPPROTO_IP : IPPROTO_IPV6,
+		       family == 4 ? IP_PKTOPTIONS : IPV6_2292PKTOPTIONS, &control, &len) < 0)
+		return 0;
+	header.msg_controllen = len;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&header); c != NULL; c = CMSG_NXTHDR(&header, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			memcpy(&in, CMSG_DATA(c), sizeof(in));
+			return (uint32_t)in.ipi_ifindex;
+		}
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&in6, CMSG_DATA(c), sizeof(in6));
+			return in6.ipi6_ifindex;
+		}
+	}
+	return 0;
+}
+
 static void on_connection(struct loop_watch *watch, unsigned events)
 {
 	struct gate *gate = list_owner(watch, struct gate, watch);
@@ -233,7 +269,8 @@ static void on_connection(struct loop_watch *watch, unsigned events)
 	}
 	struct endpoint endpoint = endpoint_from_sockaddr(&peer);
 
-	connection_start(gate->connections, fd, &endpoint.address);
+	connection_start(gate->connections, fd, &endpoint.address,
+			 find_interface(fd, gate->endpoint.address.family));
 }
 
 /*
@@ -246,6 +283,19 @@ void client_answer(struct client *client, const uint8_t *bytes, size_t len)
 		answer_datagram(client, bytes, len);
 	else if (client->connection != NULL)
 		connection_answer(client->connection, bytes, len);
+}
+
+const char *client_interface(const struct client *client, char ret_name[IF_NAMESIZE])
+{
+	struct ifreq request = { .ifr_ifindex = (int)client->interface };
+	int fd = client->door != NULL         ? client->door->fd
+		 : client->connection != NULL ? connection_fd(client->connection)
+					      : -1;
+
+	if (client->interface == 0 || fd < 0 || ioctl(fd, SIOCGIFNAME, &request) < 0)
+		return NULL;
+	memcpy(ret_name, request.ifr_name, IF_NAMESIZE);
+	return ret_name;
 }
 
 void client_hold(struct client *client)
@@ -269,11 +319,11 @@ static int set_options(int fd, const struct endpoint *endpoint, int type)
 
 	if (!v4 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0)
 		return -errno;
-	/* A TCP port in TIME_WAIT is no other server; a UDP port must not be shared with one. */
-	if (type == SOCK_STREAM)
-		return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ? -errno : 0;
 	if (setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &on,
 		       sizeof(on)) < 0)
+		return -errno;
+	/* A TCP port in TIME_WAIT is no other server; a UDP port must not be shared with one. */
+	if (type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
 		return -errno;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@ struct connection; /* one TCP connection */
 /* Whom an answer goes to, inside the query. */
 struct client {
 	struct address address;
+	uint32_t interface;            /* its number here, by which the query came; 0: not known */
 	struct door *door;             /* UDP: by which socket; NULL: TCP */
 	struct connection *connection; /* TCP: on which; NULL once it is gone, or UDP */
 	struct list held;              /* among its connection's queries under way */
@@ -66,6 +68,13 @@ void client_hold(struct client *client);
 
 /* The query of @client has ended. Nothing happens if it is not held. */
 void client_release(struct client *client);
+
+/*
+ * Put the name of the interface by which @client's query came (TCP: its connection) into @ret_name.
+ *
+ * Gives  @ret_name; NULL if it is not known, or gone. Costs a system call.
+ */
+const char *client_interface(const struct client *client, char ret_name[IF_NAMESIZE]);
 
 /* True if @client asks over TCP. */
 static inline bool client_is_tcp(const struct client *client)

@@ -202,6 +202,8 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 			     const struct address *addresses, unsigned n_addresses,
 			     const struct origin *origins, uint32_t ttl_s)
 {
+	bool observed = q->verdict.observed;
+
 	finish(q, &(struct ending){
 			  .answer = { .rcode = reply->rcode,
 				      .chain = reply,
@@ -210,8 +212,9 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 				      .ttl_s = ttl_s,
 				      .soa = n_addresses == 0,
 				      .ede = WIRE_EDE_NONE },
-			  .verdict = "allow",
-			  .reason = policy_reason_word(POLICY_REASON_GRANTED),
+			  .verdict = observed ? "observe" : "allow",
+			  .reason = policy_reason_word(observed ? q->verdict.reason
+								: POLICY_REASON_GRANTED),
 			  .grant = policy_verdict_grant(&q->verdict),
 			  .origins = origins,
 		  });
@@ -284,6 +287,8 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	vet_reply(q->policy, &q->verdict, reply, &vetted);
 	if (vetted.verdict.code != POLICY_ALLOW)
 		return deny(q, &vetted.verdict);
+	q->verdict.observed = vetted.verdict.observed;
+	q->verdict.reason = vetted.verdict.reason;
 
 	uint32_t ttl_s = lease_ttl(&vetted.verdict, left_s, now_s);
 
@@ -335,6 +340,15 @@ static bool has_records(const struct policy_verdict *verdict)
 	       verdict->special == POLICY_SPECIAL_LOCALHOST;
 }
 
+static const struct policy_agent *find_agent(const struct query *q)
+{
+	char name[IF_NAMESIZE];
+	const char *interface =
+		policy_wants_interface(q->policy) ? client_interface(&q->client, name) : NULL;
+
+	return policy_agent_find(q->policy, &q->client.address, interface);
+}
+
 /* The whole of a query that has been read. Gives the state to wait in, or DEAD: answered. */
 static unsigned begin(struct query *q)
 {
@@ -346,7 +360,7 @@ static unsigned begin(struct query *q)
 
 	if (upstreams_recognize(resolver->upstreams, &question->name))
 		return fail_loop(q);
-	q->agent = policy_agent_find(q->policy, &q->client.address);
+	q->agent = find_agent(q);
 	q->verdict = q->agent != NULL ? policy_judge_name(q->policy, q->agent, &question->name,
 							  question->type, loop_wall_s(loop))
 				      : policy_judge_stranger(q->policy);
@@ -360,8 +374,8 @@ static unsigned begin(struct query *q)
 		return fail_audit(q);
 	/* Before the cache is looked at: that a name is known says something, too. */
 	if (q->verdict.metered)
-		q->verdict = budgets_charge(resolver->budgets, "", &q->verdict, &question->name,
-					    loop_now_ms(loop));
+		q->verdict = budgets_charge(resolver->budgets, policy_agent_name(q->agent),
+					    &q->verdict, &question->name, loop_now_ms(loop));
 	if (q->verdict.code != POLICY_ALLOW)
 		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
@@ -405,7 +419,7 @@ static void finish(struct query *q, const struct ending *ending)
 {
 	assert(!q->recorded);
 	q->recorded = true;
-	ending_tell(q->resolver, &q->client, &q->question, q->began_us, ending);
+	ending_tell(q->resolver, &q->client, q->agent, &q->question, q->began_us, ending);
 }
 
 /* The client is gone, or we are leaving: there is nobody to answer. */
@@ -505,6 +519,7 @@ static struct query *take_spare(struct resolver *resolver, const struct client *
 	list_init(&q->node);
 	q->resolver = resolver;
 	q->policy = resolver->policy;
+	q->agent = NULL;
 	q->client = *client;
 	q->verdict = (struct policy_verdict){ .code = POLICY_DENY };
 	q->began_us = loop_exact_us(resolver->loop);

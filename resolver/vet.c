@@ -154,7 +154,7 @@ static struct policy_verdict judge_links(const struct policy *policy,
 void vet_reply(const struct policy *policy, const struct policy_verdict *verdict,
 	       const struct reply *reply, struct vetted *ret_vetted)
 {
-	struct policy_verdict judged = { .code = POLICY_DENY };
+	struct policy_verdict judged = { .code = POLICY_DENY }, observed = judged;
 	struct origin origin = { .asn = 0 };
 
 	ret_vetted->has_origins = policy_has_geo(policy);
@@ -172,7 +172,13 @@ void vet_reply(const struct policy *policy, const struct policy_verdict *verdict
 		ret_vetted->addresses[ret_vetted->n_addresses] = reply->addresses[i];
 		ret_vetted->origins[ret_vetted->n_addresses] = origin;
 		ret_vetted->verdicts[ret_vetted->n_addresses++] = judged;
+		if (judged.observed)
+			observed = judged;
 	}
 	if (reply->n_addresses > 0 && ret_vetted->n_addresses == 0)
 		ret_vetted->verdict = judged;
+	else if (observed.observed) {
+		ret_vetted->verdict.observed = true;
+		ret_vetted->verdict.reason = observed.reason;
+	}
 }

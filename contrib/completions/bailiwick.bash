@@ -16,7 +16,7 @@ _bailiwick() {
 	elif [[ $previous == -p || $previous == --policy ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 	elif [[ $previous == --verdict ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "allow deny error" -- "$current")
+		mapfile -t COMPREPLY < <(compgen -W "allow deny observe error" -- "$current")
 	elif [[ $current == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_bailiwick_words "$program" "${COMP_WORDS[1]}")" -- "$current")
 	else

@@ -32,7 +32,7 @@ static void check_policy(const struct policy *policy)
 	static const char *const never[] = { "localhost", "x.invalid", "_dns.resolver.arpa",
 					     "a.onion" };
 	const struct address *client = &policy_resolver(policy)->listen[0].address;
-	const struct policy_agent *agent = policy_agent_find(policy, client);
+	const struct policy_agent *agent = policy_agent_find(policy, client, NULL);
 	const struct policy_grant *const *grants;
 	struct name name;
 	size_t n;

@@ -310,11 +310,12 @@ static void refusals_name_their_cause(struct channel *channel)
 			     { .kind = RULE_ACCEPT } },
 		  .grant = "g" },
 	};
+	struct ruleset_chain chain = { .name = "c", .rules = rules, .n_rules = 2 };
 	struct ruleset ruleset = { .table = "t",
 				   .whole = true,
 				   .counters = counters,
 				   .n_counters = 1,
-				   .chains = { { .name = "c", .rules = rules, .n_rules = 2 } },
+				   .chains = &chain,
 				   .n_chains = 1 };
 
 	tap_sh("nft flush ruleset; nft 'table inet t { set old { type ipv4_addr; }; }'");
@@ -323,7 +324,7 @@ static void refusals_name_their_cause(struct channel *channel)
 		"the chain c: No such file or directory");
 	rules[1].parts[1] = (struct rule_part){ .kind = RULE_GOTO, .name = "nowhere" };
 	refused(channel, &ruleset, "the rule `ct state related goto nowhere");
-	ruleset.chains[0].hook = &hook;
+	chain.hook = &hook;
 	refused(channel, &ruleset, "the chain c: ");
 }
 

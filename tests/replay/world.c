@@ -89,6 +89,12 @@ void client_answer(struct client *client, const uint8_t *bytes, size_t len)
 	to->n_answers++;
 }
 
+const char *client_interface(const struct client *client, char ret_name[IF_NAMESIZE])
+{
+	(void)client, (void)ret_name;
+	return NULL;
+}
+
 void client_hold(struct client *client)
 {
 	list_init(&client->held);

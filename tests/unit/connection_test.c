@@ -105,7 +105,7 @@ static int set_up(void **state)
 		return -1;
 	bench.client = ends[1];
 	connections_init(&bench.connections, &bench.resolver, LIMIT_TCP_CLIENTS);
-	connection_start(&bench.connections, ends[0], &peer);
+	connection_start(&bench.connections, ends[0], &peer, 0);
 	loop_timer_start(bench.resolver.loop, &bench.alarm, TOO_LONG_MS, ring);
 	return loop_watch_start(bench.resolver.loop, &bench.watch, bench.client, LOOP_READ,
 				on_answers);

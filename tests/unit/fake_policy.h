@@ -11,6 +11,7 @@
 struct policy {
 	unsigned refs;
 	struct policy_nftables nftables;
+	bool observes;
 	struct policy_resolver resolver;
 	const struct policy_grant *const *grants;
 	size_t n_grants;

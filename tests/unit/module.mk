@@ -21,6 +21,7 @@ UNIT += \
 	%D%/loop_test \
 	%D%/message_test \
 	%D%/name_test \
+	%D%/policy_agents_test \
 	%D%/policy_files_test \
 	%D%/policy_judge_test \
 	%D%/policy_lists_test \
@@ -77,6 +78,8 @@ LEASE_WORLD = %D%/fake_policy.c %D%/fake_policy.h %D%/lease_world.c %D%/lease_wo
 	$(CMOCKA_LIBS)
 %C%_name_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_name_test_LDADD = libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
+%C%_policy_agents_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_policy_agents_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_files_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_policy_files_test_LDADD = libpolicy.a libbase.a $(POLICY_LIBS) $(CMOCKA_LIBS)
 %C%_policy_judge_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

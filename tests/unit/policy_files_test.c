@@ -48,7 +48,8 @@ static enum policy_code code_of(const struct policy *policy, const char *text)
 	struct name name;
 
 	assert_int_equal(name_parse(text, &name), 0);
-	return policy_judge_name(policy, policy_agent_find(policy, &client), &name, 1, NOW).code;
+	return policy_judge_name(policy, policy_agent_find(policy, &client, NULL), &name, 1, NOW)
+		.code;
 }
 
 static const struct policy_grant *only_grant(const struct policy *policy)

@@ -38,7 +38,7 @@ static struct policy_verdict judge_at(const struct policy *policy, const char *t
 				      int64_t now_s)
 {
 	struct name name = name_of(text);
-	const struct policy_agent *agent = policy_agent_find(policy, &loopback);
+	const struct policy_agent *agent = policy_agent_find(policy, &loopback, NULL);
 
 	assert_non_null(agent);
 	return policy_judge_name(policy, agent, &name, type, now_s);
@@ -94,7 +94,8 @@ static void names_are_matched_by_whole_labels(void **state)
 	odd.len = 15;
 	odd.labels = 2;
 	assert_int_equal(
-		policy_judge_name(policy, policy_agent_find(policy, &loopback), &odd, A, NOW).code,
+		policy_judge_name(policy, policy_agent_find(policy, &loopback, NULL), &odd, A, NOW)
+			.code,
 		POLICY_DENY);
 	policy_unref(policy);
 }
@@ -139,7 +140,7 @@ static void one_of_several_grants_is_enough(void **state)
 		"[allow four]\nowner = o\nreason = r\nhost = x.example\ntype = A\nport = 80\n");
 	struct policy_verdict verdict = judge(policy, "x.example", A);
 	struct name name = name_of("x.example");
-	const struct policy_agent *agent = policy_agent_find(policy, &loopback);
+	const struct policy_agent *agent = policy_agent_find(policy, &loopback, NULL);
 
 	(void)state;
 	assert_int_equal(verdict.n_grants, 3);
@@ -446,7 +447,7 @@ static void literals_are_reached_without_a_name(void **state)
 		load("[allow net]\nowner = o\nreason = r\nhost = 8.8.0.0/16\n"
 		     "[allow host]\nowner = o\nreason = r\nhost = 8.8.8.8\nport = 22\n"
 		     "[allow same]\nowner = o\nreason = r\nhost = 8.8.8.8\nport = 23\n");
-	const struct policy_agent *agent = policy_agent_find(policy, &loopback);
+	const struct policy_agent *agent = policy_agent_find(policy, &loopback, NULL);
 	struct address host = address_of("8.8.8.8"), net = address_of("8.8.1.1");
 	struct address out = address_of("8.9.0.0"), six = address_of("808:808::");
 	struct policy_verdict verdict;
@@ -474,9 +475,9 @@ static void strangers_are_denied(void **state)
 	struct policy_verdict verdict = policy_judge_stranger(policy);
 
 	(void)state;
-	assert_non_null(policy_agent_find(policy, &in));
-	assert_null(policy_agent_find(policy, &out));
-	assert_null(policy_agent_find(policy, &loopback));
+	assert_non_null(policy_agent_find(policy, &in, NULL));
+	assert_null(policy_agent_find(policy, &out, NULL));
+	assert_null(policy_agent_find(policy, &loopback, NULL));
 	assert_int_equal(verdict.code, POLICY_DENY);
 	assert_int_equal(verdict.reason, POLICY_REASON_CLIENT);
 	assert_int_equal(verdict.place.line, 2);

@@ -38,7 +38,8 @@ static struct policy_verdict judge(const struct policy *policy, const char *text
 {
 	struct name name = name_of(text);
 
-	return policy_judge_name(policy, policy_agent_find(policy, &loopback), &name, type, NOW);
+	return policy_judge_name(policy, policy_agent_find(policy, &loopback, NULL), &name, type,
+				 NOW);
 }
 
 enum { MAX_RULES = 6, MAX_HOSTS = 4, NAME_SIZE = 64 };

@@ -96,7 +96,8 @@ static enum policy_code code_of(const struct policy *policy, const char *text)
 	struct name name;
 
 	assert_int_equal(name_parse(text, &name), 0);
-	return policy_judge_name(policy, policy_agent_find(policy, &client), &name, 1, NOW).code;
+	return policy_judge_name(policy, policy_agent_find(policy, &client, NULL), &name, 1, NOW)
+		.code;
 }
 
 static const struct policy_grant *only_grant(const struct policy *policy)
@@ -343,7 +344,7 @@ static void sections_are_read_whole(void **state)
 	expect_fault("[allow a]\n", 1, "needs `host`");
 	expect_fault("[nftable]\n", 1, "[nftables]");
 	expect_fault("[proxy]\n", 1, "no section [proxy]");
-	expect_fault("[agent x]\nclient = 10.0.0.0/8\n", 1, "no section [agent]");
+	expect_fault("[agents x]\nclient = 10.0.0.0/8\n", 1, "the nearest is [agent]");
 	expect_fault(OWNER GRANT "host = b.example\n" GRANT "host = c.example\n", 8, "line 3");
 	expect_fault("[audit]\n[audit]\n", 2, "stands twice");
 	/* Keys of a section that is no good belong to none, least of all to the one before. */
@@ -364,7 +365,7 @@ static void keys_are_read_whole(void **state)
 	expect_fault("[policy]\nname = \"\"\n", 2, "no value");
 	expect_fault("[policy]\nname = a\nname = b\n", 3, "stands twice");
 	expect_fault("[policy]\nName = a\n", 2, "nearest is `name`");
-	expect_fault("[policy]\nmode = observe\n", 2, "no key `mode`");
+	expect_fault("[policy]\nmode = learn\n", 2, "none of: enforce observe");
 	expect_fault(GRANT "hots = a.example\n", 5, "nearest is `host`");
 	expect_fault(GRANT "method = GET\n", 5, "no key `method`");
 	expect_fault("[deny a]\nlists = x\nhost = a.example\n", 2, "no key `lists`");
