@@ -6,6 +6,7 @@ TESTS += $(SYSTEM)
 
 # These need a kernel that gives them namespaces: contrib/check runs them by run, not `make check`.
 EXTRA_DIST += \
+	%D%/agents_test.py \
 	%D%/audit_test.py \
 	%D%/conformance_test.py \
 	%D%/conftest.py \
