@@ -199,21 +199,25 @@ static uint32_t find_other(const struct view_grants *others, uint32_t n, unsigne
 	return from;
 }
 
+/* What @view, which is not the first of @grants, has there; NULL if nothing. */
+static const struct view_grants *find_among_others(const struct hosts_grants *grants, unsigned view)
+{
+	uint32_t at = find_other(grants->others, grants->n_others, view);
+
+	return at < grants->n_others && grants->others[at].view == view ? &grants->others[at]
+									: NULL;
+}
+
 /* What @view has of the name of @slot; NULL if nothing. */
-static const struct view_grants *find_view(const struct hosts *hosts, const struct hosts_slot *slot,
-					   unsigned view)
+static inline const struct view_grants *find_view(const struct hosts *hosts,
+						  const struct hosts_slot *slot, unsigned view)
 {
 	const struct hosts_grants *grants;
-	uint32_t at;
 
 	if (slot->grants == 0)
 		return NULL;
 	grants = &hosts->grants[slot->grants - 1];
-	if (grants->first.view == view)
-		return &grants->first;
-	at = find_other(grants->others, grants->n_others, view);
-	return at < grants->n_others && grants->others[at].view == view ? &grants->others[at]
-									: NULL;
+	return grants->first.view == view ? &grants->first : find_among_others(grants, view);
 }
 
 /* Make room in @grants for one more view at number @at of the others. */

@@ -216,14 +216,23 @@ static bool may_observe(enum policy_reason reason)
 	       reason != POLICY_REASON_DOH;
 }
 
-/* What @policy makes of @verdict: the same, unless it observes. */
-static struct policy_verdict observe(const struct policy *policy, struct policy_verdict verdict)
+/* Turn @verdict, of a policy that observes, into what is done. */
+static void observe(struct policy_verdict *verdict)
 {
-	if (policy->observes && verdict.code == POLICY_DENY && may_observe(verdict.reason)) {
-		verdict.code = POLICY_ALLOW;
-		verdict.observed = true;
-	}
-	return verdict;
+	if (verdict->code == POLICY_ALLOW || !may_observe(verdict->reason))
+		return;
+	verdict->code = POLICY_ALLOW;
+	verdict->observed = true;
+	verdict->exists = true;
+}
+
+/* The same of a question. Of a name that is let through, other types are NODATA, as ever. */
+static void observe_name(const struct ask *ask, struct policy_verdict *verdict)
+{
+	if (ask->protocol == 0 && !is_answered(ask->type))
+		verdict->exists |= may_observe(verdict->reason);
+	else
+		observe(verdict);
 }
 
 static struct policy_verdict judge(const struct policy *policy, const struct name *name,
@@ -246,12 +255,9 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 	}
 	verdict.exists = name_exists(&match, &verdict, ask->now_s);
 	verdict.listed_below = match.allowed_below || match.special_below;
-	/* Of a name that is let through, other types are NODATA, as of one that is allowed. */
-	if (policy->observes && ask->protocol == 0 && !is_answered(ask->type)) {
-		verdict.exists |= may_observe(verdict.reason);
-		return verdict;
-	}
-	return observe(policy, verdict);
+	if (policy->observes)
+		observe_name(ask, &verdict);
+	return verdict;
 }
 
 struct policy_verdict policy_judge_stranger(const struct policy *policy)
@@ -392,7 +398,9 @@ struct policy_verdict policy_judge_origin(const struct policy *policy,
 		return verdict;
 	}
 	verdict.code = POLICY_DENY;
-	return observe(policy, verdict);
+	if (policy->observes)
+		observe(&verdict);
+	return verdict;
 }
 
 /* The grants that list @address in the longest prefix. */
@@ -424,8 +432,14 @@ struct policy_verdict policy_judge_connect(const struct policy *policy,
 	};
 
 	assert(agent != NULL && protocol != 0 && (name != NULL || address != NULL));
-	return name != NULL ? judge(policy, name, &ask)
-			    : observe(policy, judge_literal(policy, address, &ask));
+	if (name != NULL)
+		return judge(policy, name, &ask);
+
+	struct policy_verdict verdict = judge_literal(policy, address, &ask);
+
+	if (policy->observes)
+		observe(&verdict);
+	return verdict;
 }
 
 const struct policy_grant *policy_verdict_grant(const struct policy_verdict *verdict)

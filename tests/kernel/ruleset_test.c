@@ -214,6 +214,46 @@ static void literals_are_alike(struct channel *channel)
 		ports_are_alike(channel, cases[i].ports, cases[i].n, cases[i].what);
 }
 
+static void agents_are_alike(struct channel *channel)
+{
+	static const struct policy_port ports[] = { { 443, 443, IPPROTO_TCP } };
+	static const struct policy_hours hours[] = { { 0, 360 }, { 1920, 9999 }, { 10050, 10080 } };
+	static const char *const interfaces[] = { "agent0", "agent1" };
+	const struct network networks[] = { network("198.51.100.7"), network("2001:db8::/32") };
+	const struct endpoint listen = endpoint("0.0.0.0:53");
+	const struct policy_grant plain = { .label = "plain",
+					    .ports = ports,
+					    .n_ports = 1,
+					    .literals = networks,
+					    .n_literals = 2,
+					    .hours = hours,
+					    .n_hours = 3,
+					    .expires_s = 1893456000 };
+	const struct policy_grant *const grants[] = { &plain };
+	const struct policy_agent agents[] = { { "a", grants, 1 }, { "b-1.x_y", NULL, 0 } };
+	const struct policy_source sources[] = {
+		{ network("10.0.0.7"), interfaces, 1, &agents[0] },
+		{ network("fd00:a::/33"), interfaces, 2, &agents[1] },
+		{ network("10.0.0.0/9"), NULL, 0, &agents[1] },
+		{ network("0.0.0.0/0"), interfaces, 2, &agents[0] },
+		{ network("::/0"), NULL, 0, &agents[0] },
+	};
+	struct policy policy = policy_with(POLICY_MANAGE_CHAINS);
+
+	policy.resolver.listen = &listen;
+	policy.resolver.n_listen = 1;
+	policy.grants = grants;
+	policy.n_grants = 1;
+	is_listed_alike(channel, &policy, "hours");
+	policy.agents = agents;
+	policy.n_agents = 2;
+	policy.sources = sources;
+	policy.n_sources = 5;
+	is_listed_alike(channel, &policy, "agents");
+	policy.observes = true;
+	is_listed_alike(channel, &policy, "a policy that observes");
+}
+
 static void sets_are_alike(struct channel *channel)
 {
 	static const char *const commands[] = {
@@ -364,6 +404,7 @@ int main(void)
 		abort();
 	doors_are_alike(&channel);
 	literals_are_alike(&channel);
+	agents_are_alike(&channel);
 	sets_are_alike(&channel);
 	many_literals_are_loaded(&channel);
 	refusals_name_their_cause(&channel);

@@ -21,9 +21,11 @@ REPLAYS = \
 	%D%/scripts/deny.rpl \
 	%D%/scripts/dot.rpl \
 	%D%/scripts/failover.rpl \
+	%D%/scripts/hours.rpl \
 	%D%/scripts/leases.rpl \
 	%D%/scripts/limits.rpl \
 	%D%/scripts/loop.rpl \
+	%D%/scripts/observe.rpl \
 	%D%/scripts/spoof.rpl \
 	%D%/scripts/upstream.rpl
 EXTRA_DIST += $(REPLAYS)

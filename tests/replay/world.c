@@ -144,7 +144,12 @@ void world_settle_leases(struct world *w, int status)
 
 uint32_t lease_ttl(const struct policy_verdict *verdict, uint32_t ttl_s, int64_t now_s)
 {
-	(void)verdict, (void)now_s;
+	for (unsigned i = 0; i < verdict->n_grants; i++) {
+		int64_t left_s = policy_grant_until(verdict->grants[i], now_s) - now_s;
+
+		if (verdict->allowing & 1u << i && left_s < ttl_s)
+			ttl_s = left_s > 0 ? (uint32_t)left_s : 0;
+	}
 	return ttl_s;
 }
 

@@ -38,28 +38,26 @@ int64_t policy_grant_until(const struct policy_grant *grant, int64_t now_s)
 
 const struct policy_source *policy_sources(const struct policy *policy, size_t *ret_n)
 {
-	(void)policy;
-	*ret_n = 0;
-	return NULL;
+	*ret_n = policy->n_sources;
+	return policy->sources;
 }
 
 const struct policy_agent *policy_agent_at(const struct policy *policy, size_t i)
 {
-	(void)policy, (void)i;
-	return NULL;
+	return i < policy->n_agents ? &policy->agents[i] : NULL;
 }
 
 const char *policy_agent_name(const struct policy_agent *agent)
 {
-	(void)agent;
-	return "";
+	return agent->name;
 }
 
 const struct policy_grant *const *
 policy_agent_grants(const struct policy *policy, const struct policy_agent *agent, size_t *ret_n)
 {
-	(void)agent;
-	return policy_grants(policy, ret_n);
+	(void)policy;
+	*ret_n = agent->n_grants;
+	return agent->grants;
 }
 
 bool policy_observes(const struct policy *policy)

@@ -34,18 +34,22 @@ static struct name name_of(const char *text)
 	return name;
 }
 
-static struct policy_verdict judge(const struct policy *policy, const char *text, uint16_t type)
+static struct policy_verdict judge(const struct policy *policy, unsigned agent, const char *text,
+				   uint16_t type)
 {
+	struct address client = loopback;
 	struct name name = name_of(text);
 
-	return policy_judge_name(policy, policy_agent_find(policy, &loopback, NULL), &name, type,
+	client.bytes[3] = (uint8_t)(1 + agent);
+	return policy_judge_name(policy, policy_agent_find(policy, &client, NULL), &name, type,
 				 NOW);
 }
 
-enum { MAX_RULES = 6, MAX_HOSTS = 4, NAME_SIZE = 64 };
+enum { MAX_RULES = 6, MAX_HOSTS = 4, NAME_SIZE = 64, AGENTS = 3 };
 
 struct rule {
-	bool deny, expired, doh, only_a;
+	bool deny, expired, closed, doh, only_a;
+	unsigned agents; /* a bit for each that has it */
 	unsigned n_hosts;
 	char hosts[MAX_HOSTS][NAME_SIZE]; /* "*" or "*.x" is a wildcard; "." is not used */
 };
@@ -53,7 +57,7 @@ struct rule {
 struct model {
 	struct rule rules[MAX_RULES];
 	unsigned n;
-	bool doh_permit;
+	bool doh_permit, agents;
 };
 
 struct expected {
@@ -183,7 +187,7 @@ static struct expected oracle_grants(const struct model *m, const char *name, un
 				     bool doh, uint16_t type)
 {
 	struct expected e = { .reason = POLICY_REASON_GRANTED };
-	bool any_doh = false, any_live = false;
+	bool any_doh = false, any_live = false, any_open = false;
 	unsigned bit = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {
@@ -196,13 +200,15 @@ static struct expected oracle_grants(const struct model *m, const char *name, un
 
 		any_doh |= passes_doh;
 		any_live |= live;
-		if (live && (type == A || (type == AAAA && !rule->only_a)))
+		any_open |= live && !rule->closed;
+		if (live && !rule->closed && (type == A || (type == AAAA && !rule->only_a)))
 			e.allowing |= UINT32_C(1) << bit;
 		bit++;
 	}
 	if (e.allowing == 0)
 		e.reason = !any_doh    ? POLICY_REASON_DOH
 			   : !any_live ? POLICY_REASON_EXPIRED
+			   : !any_open ? POLICY_REASON_HOURS
 				       : POLICY_REASON_TYPE;
 	return e;
 }
@@ -251,6 +257,8 @@ static void random_rule(struct rule *rule)
 {
 	*rule = (struct rule){ .deny = random_below(4) == 0,
 			       .expired = random_below(5) == 0,
+			       .closed = random_below(5) == 0,
+			       .agents = random_below(1u << AGENTS),
 			       .doh = random_below(3) == 0,
 			       .only_a = random_below(3) == 0,
 			       .n_hosts = 1 + random_below(MAX_HOSTS) };
@@ -277,36 +285,58 @@ static void print_model(const struct model *m, char *text, size_t size)
 		len += (size_t)snprintf(text + len, size - len, "[%s r%u]\nreason = r\n",
 					rule->deny ? "deny" : "allow", i);
 		if (!rule->deny)
-			len += (size_t)snprintf(text + len, size - len,
-						"owner = o\nwide = yes\ndoh = %s\ntype = %s\n"
-						"expires = %s\n",
-						rule->doh ? "yes" : "no",
-						rule->only_a ? "A" : "A AAAA",
-						rule->expired ? "2020-01-01" : "2100-01-01");
+			len += (size_t)snprintf(
+				text + len, size - len,
+				"owner = o\nwide = yes\ndoh = %s\ntype = %s\n"
+				"expires = %s\nhours = %s\n",
+				rule->doh ? "yes" : "no", rule->only_a ? "A" : "A AAAA",
+				rule->expired ? "2020-01-01" : "2100-01-01",
+				rule->closed ? "Mon Wed-Sun 00:00-24:00" : "Tue 00:00-00:01");
 		len += (size_t)snprintf(text + len, size - len, "host =");
 		for (unsigned j = 0; j < rule->n_hosts; j++)
 			len += (size_t)snprintf(text + len, size - len, " %s", rule->hosts[j]);
 		len += (size_t)snprintf(text + len, size - len, "\n");
 	}
+	for (unsigned agent = 0; agent < AGENTS && m->agents; agent++) {
+		len += (size_t)snprintf(text + len, size - len,
+					"[agent a%u]\nclient = 127.0.0.%u\n", agent, 1 + agent);
+		for (unsigned i = 0, any = 0; i < m->n; i++)
+			if (!m->rules[i].deny && (m->rules[i].agents & 1u << agent))
+				len += (size_t)snprintf(text + len, size - len, "%s r%u\n",
+							any++ ? " " : "allow =", i);
+	}
 	assert_true(len < size);
 }
 
-static void compare(const struct model *m, const struct policy *policy, const char *text)
+/* What is left of @m for @agent: the rules again, without the grants of others. */
+static struct model seen_by(const struct model *m, unsigned agent)
+{
+	struct model seen = { .doh_permit = m->doh_permit };
+
+	for (unsigned i = 0; i < m->n; i++)
+		if (!m->agents || m->rules[i].deny || (m->rules[i].agents & 1u << agent))
+			seen.rules[seen.n++] = m->rules[i];
+	return seen;
+}
+
+static void compare(const struct model *all, const struct policy *policy, const char *text)
 {
 	static const uint16_t types[] = { A, AAAA, HTTPS };
+	unsigned agent = random_below(AGENTS);
+	const struct model seen = seen_by(all, agent), *m = &seen;
 	char name[NAME_SIZE];
 
 	random_name(name);
 	for (size_t i = 0; i < 3; i++) {
-		struct policy_verdict v = judge(policy, *name ? name : ".", types[i]);
+		struct policy_verdict v = judge(policy, agent, *name ? name : ".", types[i]);
 		struct expected e = oracle(m, name, types[i]);
 		bool allowed = e.reason == POLICY_REASON_GRANTED;
 
 		if (v.reason == e.reason && v.exists == e.exists && v.allowing == e.allowing &&
 		    (v.code == POLICY_ALLOW) == allowed)
 			continue;
-		fail_msg("`%s` type %u: %s %d %x, but the oracle says %s %d %x, of\n%s", name,
-			 types[i], policy_reason_word(v.reason), v.exists, v.allowing,
+		fail_msg("agent %u: `%s` type %u: %s %d %x, but the oracle says %s %d %x, of\n%s",
+			 agent, name, types[i], policy_reason_word(v.reason), v.exists, v.allowing,
 			 policy_reason_word(e.reason), e.exists, e.allowing, text);
 	}
 }
@@ -324,6 +354,7 @@ static void verdicts_are_those_of_an_oracle(void **state)
 
 		model.n = random_below(MAX_RULES + 1);
 		model.doh_permit = random_below(4) == 0;
+		model.agents = random_below(3) > 0;
 		for (unsigned j = 0; j < model.n; j++)
 			random_rule(&model.rules[j]);
 		print_model(&model, text, sizeof(text));
