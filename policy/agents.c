@@ -440,6 +440,20 @@ static bool is_listed(const struct policy *policy, const struct address *client)
 	return false;
 }
 
+/* The agent of @client, an IPv4 or an IPv6 address, where there are [agent] sections. */
+static const struct policy_agent *find_agent(const struct policy *policy,
+					     const struct address *client, const char *interface)
+{
+	const struct policy_agent *agent = NULL;
+
+	if (policy->clients_bound && !is_listed(policy, client))
+		return NULL;
+	for (unsigned i = 0; i < policy->n_source_groups && agent == NULL; i++)
+		if (policy->source_groups[i].family == client->family)
+			agent = find_in_group(policy, &policy->source_groups[i], client, interface);
+	return agent;
+}
+
 const struct policy_agent *policy_agent_find(const struct policy *policy,
 					     const struct address *client, const char *interface)
 {
@@ -449,19 +463,7 @@ const struct policy_agent *policy_agent_find(const struct policy *policy,
 		plain = address_from_bytes(client->bytes + 12, 4);
 		client = &plain;
 	}
-	if (policy->n_agents == 0)
-		return is_listed(policy, client) ? &policy->agent : NULL;
-	if (policy->clients_bound && !is_listed(policy, client))
-		return NULL;
-	for (unsigned i = 0; i < policy->n_source_groups; i++) {
-		const struct policy_source_group *group = &policy->source_groups[i];
-		const struct policy_agent *agent =
-			group->family == client->family
-				? find_in_group(policy, group, client, interface)
-				: NULL;
-
-		if (agent != NULL)
-			return agent;
-	}
-	return NULL;
+	if (policy->n_agents > 0)
+		return find_agent(policy, client, interface);
+	return is_listed(policy, client) ? &policy->agent : NULL;
 }

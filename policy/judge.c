@@ -191,14 +191,14 @@ static bool name_exists(const struct hosts_match *match, const struct policy_ver
 	/* In a zone that yields to no grant, what a grant lists below is not allowed either. */
 	if (verdict->special == POLICY_SPECIAL_NXDOMAIN && !match->special_yields)
 		return false;
-	/* What is denied by its own name is to be gone, be it with what is below. */
-	if (verdict->reason != POLICY_REASON_DENIED && verdict->reason != POLICY_REASON_DOH &&
-	    wildcard_reaches_below(match, now_s))
+	if (match->allowed_below || match->special_below ||
+	    verdict->reason == POLICY_REASON_GRANTED || verdict->reason == POLICY_REASON_TYPE ||
+	    verdict->special == POLICY_SPECIAL_EMPTY ||
+	    verdict->special == POLICY_SPECIAL_LOCALHOST)
 		return true;
-	return match->allowed_below || match->special_below ||
-	       verdict->reason == POLICY_REASON_GRANTED || verdict->reason == POLICY_REASON_TYPE ||
-	       verdict->special == POLICY_SPECIAL_EMPTY ||
-	       verdict->special == POLICY_SPECIAL_LOCALHOST;
+	/* What is denied by its own name is to be gone, be it with what is below. */
+	return verdict->reason != POLICY_REASON_DENIED && verdict->reason != POLICY_REASON_DOH &&
+	       wildcard_reaches_below(match, now_s);
 }
 
 /* Whether any grant may list @type. */
