@@ -271,9 +271,10 @@ struct policy_verdict policy_judge_name(const struct policy *policy,
 					const struct policy_agent *agent, const struct name *name,
 					uint16_t type, int64_t now_s)
 {
-	struct ask ask = { .view = agent->view, .now_s = now_s, .type = type };
+	struct ask ask = { .now_s = now_s, .type = type };
 
 	assert(agent != NULL);
+	ask.view = agent->view;
 	return judge(policy, name, &ask);
 }
 
@@ -427,11 +428,10 @@ struct policy_verdict policy_judge_connect(const struct policy *policy,
 					   const struct name *name, const struct address *address,
 					   uint8_t protocol, uint16_t port, int64_t now_s)
 {
-	struct ask ask = {
-		.view = agent->view, .now_s = now_s, .protocol = protocol, .port = port
-	};
+	struct ask ask = { .now_s = now_s, .protocol = protocol, .port = port };
 
 	assert(agent != NULL && protocol != 0 && (name != NULL || address != NULL));
+	ask.view = agent->view;
 	if (name != NULL)
 		return judge(policy, name, &ask);
 

@@ -168,8 +168,7 @@ static const struct schema_key resolver_keys[] = {
 	  .type = VALUE_NETWORKS,
 	  .value = "127.0.0.0/8 ::1",
 	  .field = offsetof(struct draft_resolver, clients),
-	  .help = "Who may ask; everyone else is refused. With [agent] sections: who they may "
-		  "be." },
+	  .help = "Who may ask; everyone else is refused; with [agent] sections, their bounds." },
 	{ .key = "upstream",
 	  .type = VALUE_UPSTREAMS,
 	  .value = "auto",
