@@ -7,8 +7,12 @@
 #include "policy/policy.h"
 #include "tests/unit/test.h"
 
-enum { NOW = 1796083200 /* Tuesday, 2026-12-01 */, A = 1, AAAA = 28, MX = 15, MINUTE = 60 };
-enum { HOUR = 60 * MINUTE, DAY = 24 * HOUR, MONDAY = NOW - DAY };
+enum { NOW = 1796083200 /* Tuesday, 2026-12-01 */, A = 1, AAAA = 28, MX = 15 };
+
+#define MINUTE INT64_C(60) /* seconds */
+#define HOUR   (60 * MINUTE)
+#define DAY    (24 * HOUR)
+#define MONDAY (NOW - DAY)
 
 #define HEAD         "[policy]\nowner = o\n"
 #define GRANT(label) "[allow " label "]\nowner = o\nreason = r\nreviewed = 2026-11-30\n"
