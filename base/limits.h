@@ -16,6 +16,8 @@ enum {
 	LIMIT_POINTER_HOPS = 16,       /* compression pointers in one name */
 	LIMIT_CHAIN = 12,              /* CNAME and DNAME steps from the question to the address */
 	LIMIT_ANSWER_ADDRESSES = 256,  /* addresses kept of one answer */
+	LIMIT_PROOF_RECORDS = 64,      /* signatures and denials kept of one answer ... */
+	LIMIT_PROOF_BYTES = 8192,      /* ... and their bytes; with more than either, none is */
 
 	/* Clients. */
 	LIMIT_QUERIES_UNDER_WAY = 4096,     /* lives at once; more are answered SERVFAIL */

@@ -11,8 +11,8 @@ BUILD_PACKAGES="autoconf automake gcc libc6-dev make pkg-config xz-utils
 SHOW_PACKAGES="bind9-dnsutils iproute2 nftables util-linux"
 # shellcheck disable=SC2034
 TEST_PACKAGES="clang clang-format clang-tidy conntrack cppcheck dnsperf iodine knot-dnsutils
-	libclang-rt-14-dev libcmocka-dev libmaxmind-db-writer-perl mandoc nsd openssl procps python3
-	python3-dnspython python3-pytest shellcheck unbound universal-ctags"
+	ldnsutils libclang-rt-14-dev libcmocka-dev libmaxmind-db-writer-perl mandoc nsd openssl procps
+	python3 python3-dnspython python3-pytest shellcheck unbound universal-ctags"
 
 # Say $* to the person who waits.
 say() {

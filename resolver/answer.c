@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include "resolver/proof.h"
 #include "resolver/wire.h"
 
 /* A writer that remembers that something did not fit; what did not is not there at all. */
@@ -44,7 +45,16 @@ static void put_bytes(struct writer *w, const void *bytes, size_t len)
 		memcpy(at, bytes, len);
 }
 
-/* A record up to its data: the owner is a pointer to @owner (RFC 1035, 4.1.4). */
+/* What stands between a record's owner and its data. */
+static void store_head(uint8_t *at, uint16_t type, uint32_t ttl_s, size_t len)
+{
+	store_u16(at, type);
+	store_u16(at + 2, WIRE_IN);
+	store_u32(at + 4, ttl_s);
+	store_u16(at + 8, (unsigned)len);
+}
+
+/* A record with its data: the owner is a pointer to @owner (RFC 1035, 4.1.4). */
 static void put_record(struct writer *w, size_t owner, uint16_t type, uint32_t ttl_s,
 		       const void *data, size_t len)
 {
@@ -53,18 +63,87 @@ static void put_record(struct writer *w, size_t owner, uint16_t type, uint32_t t
 	if (at == NULL)
 		return;
 	store_u16(at, 0xc000u | (unsigned)owner);
-	store_u16(at + 2, type);
-	store_u16(at + 4, WIRE_IN);
-	store_u32(at + 6, ttl_s);
-	store_u16(at + 10, (unsigned)len);
+	store_head(at + 2, type, ttl_s, len);
 	memcpy(at + 12, data, len);
+}
+
+/* What is put of a proof, in order. */
+struct proofs {
+	const struct question *question;
+	struct cursor left;
+	struct proof_record next;
+	bool more;
+	bool signed_soa; /* there was one */
+	uint32_t ttl_s;
+};
+
+/* Where in the message the @len bytes of @name stand as an end of the question; 0: nowhere. */
+static size_t question_find(const struct question *question, const uint8_t *name, size_t len)
+{
+	size_t at = 0;
+
+	while (question->name.len - at > len)
+		at += 1u + question->name.wire[at];
+	if (question->name.len - at != len || memcmp(question->name.wire + at, name, len) != 0)
+		return 0;
+	return WIRE_HEADER + at;
+}
+
+/*
+ * A record of a proof, whose owner if it has none is at @owner. The end of an owner that is the
+ * end of the question, too, is a pointer to there (RFC 1035, 4.1.4).
+ */
+static void put_proof(struct writer *w, const struct question *question,
+		      const struct proof_record *record, size_t owner, uint32_t ttl_s)
+{
+	size_t kept = 0, rest = record->owner_len;
+
+	for (; rest > 1; rest -= 1u + record->owner[kept], kept += 1u + record->owner[kept]) {
+		owner = question_find(question, record->owner + kept, rest);
+		if (owner != 0)
+			break;
+	}
+	put_bytes(w, record->owner, kept);
+	if (record->owner_len == 0 || rest > 1) {
+		put_record(w, owner, record->type, ttl_s, record->data, record->data_len);
+		return;
+	}
+	uint8_t *at = reserve(w, 11u + record->data_len);
+
+	if (at == NULL)
+		return;
+	at[0] = 0;
+	store_head(at + 1, record->type, ttl_s, record->data_len);
+	memcpy(at + 11, record->data, record->data_len);
+}
+
+static void start_proofs(struct proofs *proofs, const struct question *question,
+			 const struct answer *answer)
+{
+	proofs->question = question;
+	proofs->left = reply_proof(answer->chain);
+	proofs->ttl_s = answer->ttl_s;
+	proofs->more = proof_next(&proofs->left, &proofs->next);
+}
+
+/* The records of @proofs up to @place, those of the links and addresses at @owner. */
+static void put_proofs(struct writer *w, struct proofs *proofs, unsigned place, size_t owner,
+		       unsigned *count)
+{
+	while (proofs->more && proofs->next.place <= place) {
+		put_proof(w, proofs->question, &proofs->next, owner, proofs->ttl_s);
+		proofs->signed_soa |= proofs->next.type == WIRE_SOA;
+		proofs->more = proof_next(&proofs->left, &proofs->next);
+		++*count;
+	}
 }
 
 /*
  * The CNAME links. The owner of the first is the question, that of each other is the target of
  * the one before. Gives where the last target stands, which is the owner of what follows.
  */
-static size_t put_links(struct writer *w, const struct answer *answer, unsigned *count)
+static size_t put_links(struct writer *w, const struct answer *answer, struct proofs *proofs,
+			unsigned *count)
 {
 	const uint8_t *target = reply_links(answer->chain);
 	size_t owner = WIRE_HEADER;
@@ -75,10 +154,15 @@ static size_t put_links(struct writer *w, const struct answer *answer, unsigned 
 		while (target[len] != 0)
 			len += 1u + target[len];
 		len++;
+		put_proofs(w, proofs, proof_before(i), owner, count);
 		put_record(w, owner, WIRE_CNAME, answer->ttl_s, target, len);
-		owner = w->used - len;
-		target += len;
 		++*count;
+
+		size_t next = w->used - len;
+
+		put_proofs(w, proofs, proof_behind(i), owner, count);
+		owner = next;
+		target += len;
 	}
 	return owner;
 }
@@ -184,6 +268,38 @@ static void put_opt(struct writer *w, const struct question *question, const str
 	}
 }
 
+/*
+ * Everything but the question and OPT. Gives how many records went into the answer section, and
+ * in @ret_n_authorities into the authority section.
+ */
+static unsigned put_body(struct writer *w, const struct question *question,
+			 const struct answer *answer, unsigned *ret_n_authorities)
+{
+	const struct reply *chain = answer->chain;
+	struct proofs proofs = { .more = false };
+	size_t owner = WIRE_HEADER;
+	unsigned n = 0;
+
+	*ret_n_authorities = 0;
+	if (chain != NULL) {
+		if (chain->flags & REPLY_PROVED)
+			start_proofs(&proofs, question, answer);
+		owner = put_links(w, answer, &proofs, &n);
+	}
+	put_addresses(w, answer, owner, &n);
+	if (answer->any)
+		put_any(w, answer, &n);
+	if (!answer->edited) {
+		put_proofs(w, &proofs, PROOF_AUTHORITY - 1, owner, &n);
+		put_proofs(w, &proofs, PROOF_AUTHORITY, owner, ret_n_authorities);
+	}
+	if (answer->soa && !proofs.signed_soa) {
+		put_soa(w, answer, owner);
+		++*ret_n_authorities;
+	}
+	return n;
+}
+
 static void write_header(const struct question *question, const struct answer *answer,
 			 uint8_t *bytes, bool truncated)
 {
@@ -192,6 +308,8 @@ static void write_header(const struct question *question, const struct answer *a
 	flags |= question->flags & (WIRE_OPCODE | WIRE_RD | WIRE_CD);
 	if (truncated)
 		flags |= WIRE_TC;
+	else if (answer->authentic)
+		flags |= WIRE_AD;
 	memset(bytes, 0, WIRE_HEADER);
 	store_u16(bytes, question->id);
 	store_u16(bytes + 2, flags);
@@ -212,7 +330,7 @@ size_t answer_write(const struct question *question, const struct answer *answer
 		    size_t limit)
 {
 	struct writer w = { .bytes = bytes, .size = limit };
-	unsigned n_answers = 0;
+	unsigned n_answers, n_authorities;
 
 	assert(limit >= LIMIT_UDP_PLAIN_BYTES);
 	if (question->edns)
@@ -221,13 +339,8 @@ size_t answer_write(const struct question *question, const struct answer *answer
 	put_bytes(&w, question->echo, question->echo_len);
 
 	size_t body = w.used;
-	size_t owner = answer->chain != NULL ? put_links(&w, answer, &n_answers) : WIRE_HEADER;
 
-	put_addresses(&w, answer, owner, &n_answers);
-	if (answer->any)
-		put_any(&w, answer, &n_answers);
-	if (answer->soa)
-		put_soa(&w, answer, owner);
+	n_answers = put_body(&w, question, answer, &n_authorities);
 
 	bool truncated = w.full;
 
@@ -238,7 +351,7 @@ size_t answer_write(const struct question *question, const struct answer *answer
 	write_header(question, answer, bytes, truncated);
 	if (!truncated) {
 		store_u16(bytes + 6, n_answers);
-		store_u16(bytes + 8, answer->soa);
+		store_u16(bytes + 8, n_authorities);
 	}
 	w.size = limit;
 	if (question->edns)

@@ -20,6 +20,8 @@ struct answer {
 	const struct address *addresses;
 	unsigned n_addresses;
 	uint32_t ttl_s; /* of every record */
+	bool edited;    /* the addresses are not those of @chain: nothing is said to prove them */
+	bool authentic; /* set AD (RFC 6840, 5.8) */
 	bool soa;       /* negative: with an SOA, whose TTL and MINIMUM are ttl_s (RFC 2308, 3) */
 	bool any;       /* a HINFO record says that ANY is not answered (RFC 8482, 4.2) */
 	int ede;        /* an Extended DNS Error's code, or WIRE_EDE_NONE */
@@ -39,8 +41,9 @@ size_t answer_udp_limit(const struct question *question);
  * Write @answer to @question into @bytes, of @limit bytes at most.
  *
  * What does not fit is left out whole and TC is set; the text of the Extended DNS Error goes
- * first. AA and AD are never set: nothing here is authoritative, or as its signer made it. With
- * OPT go the cookie of @question and our time-out, if they were asked for; no other option does.
+ * first. AA is never set: nothing here is authoritative. If the chain has a proof, it goes with
+ * it, and a signed SOA in it takes the place of ours. With OPT
+ * go the cookie of @question and our time-out, if they were asked for; no other option does.
  *
  * Given  @limit of at least LIMIT_UDP_PLAIN_BYTES.
  * Gives  the answer's length.

@@ -14,7 +14,7 @@ struct entry {
 	struct reply *reply;
 	uint64_t hash;
 	uint64_t until_ms;
-	uint16_t type;
+	uint32_t type;
 	uint8_t name_len;
 	uint8_t name[];
 };
@@ -70,12 +70,12 @@ void cache_free(struct cache *cache)
 	free(cache);
 }
 
-static uint64_t hash_key(const struct cache *cache, const struct name *name, uint16_t type)
+static uint64_t hash_key(const struct cache *cache, const struct name *name, uint32_t type)
 {
 	return hash_bytes(cache->seed + type, name->wire, name->len);
 }
 
-static struct entry *find_entry(struct cache *cache, const struct name *name, uint16_t type,
+static struct entry *find_entry(struct cache *cache, const struct name *name, uint32_t type,
 				uint64_t hash)
 {
 	struct entry *entry = cache->buckets[hash & cache->mask];
@@ -87,7 +87,7 @@ static struct entry *find_entry(struct cache *cache, const struct name *name, ui
 	return NULL;
 }
 
-const struct reply *cache_find(struct cache *cache, const struct name *name, uint16_t type,
+const struct reply *cache_find(struct cache *cache, const struct name *name, uint32_t type,
 			       uint64_t now_ms, uint32_t *ret_left_s)
 {
 	struct entry *entry = find_entry(cache, name, type, hash_key(cache, name, type));
@@ -104,7 +104,7 @@ const struct reply *cache_find(struct cache *cache, const struct name *name, uin
 	return entry->reply;
 }
 
-void cache_put(struct cache *cache, const struct name *name, uint16_t type, struct reply *reply,
+void cache_put(struct cache *cache, const struct name *name, uint32_t type, struct reply *reply,
 	       uint64_t now_ms)
 {
 	uint64_t hash = hash_key(cache, name, type);

@@ -6,7 +6,7 @@
 #include "resolver/reply.h"
 
 /*
- * What upstreams said, positive and negative, by (name, type), least recently
+ * What upstreams said, positive and negative, by (name, type, DO, CD), least recently
  * used out first. It keeps what is known, not what may be told: each answer
  * out of it is judged, vetted and leased like a new one, so that a verdict is
  * the same cold and warm.
@@ -25,7 +25,7 @@ void cache_free(struct cache *cache);
  * Gives  the reply, valid until the next cache_put(), and in @ret_left_s how many seconds it may
  *        still live, at least 1; NULL if none is known.
  */
-const struct reply *cache_find(struct cache *cache, const struct name *name, uint16_t type,
+const struct reply *cache_find(struct cache *cache, const struct name *name, uint32_t type,
 			       uint64_t now_ms, uint32_t *ret_left_s);
 
 /*
@@ -33,5 +33,5 @@ const struct reply *cache_find(struct cache *cache, const struct name *name, uin
  *
  * Owns   @reply from here on. Without memory, or with a TTL of 0, it is not kept.
  */
-void cache_put(struct cache *cache, const struct name *name, uint16_t type, struct reply *reply,
+void cache_put(struct cache *cache, const struct name *name, uint32_t type, struct reply *reply,
 	       uint64_t now_ms);

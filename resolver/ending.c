@@ -23,6 +23,8 @@ static const char *rcode_word(uint16_t rcode)
 		return "NOTIMP";
 	case WIRE_REFUSED:
 		return "REFUSED";
+	case WIRE_YXDOMAIN:
+		return "YXDOMAIN";
 	case WIRE_BADVERS:
 		return "BADVERS";
 	case WIRE_BADCOOKIE:

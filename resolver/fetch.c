@@ -39,7 +39,7 @@ struct fetch {
 	struct list node; /* in its bucket */
 	struct upstreams *upstreams;
 	struct name name;
-	uint16_t type;
+	uint32_t type; /* with how it was asked: enum ASK_... */
 	uint64_t hash;
 	struct list waits; /* of struct upstream_wait */
 	struct try tries[TRIES_MAX + STREAMS_MAX];
@@ -252,8 +252,11 @@ static unsigned take_reply(struct fetch *fetch)
 {
 	struct upstreams *up = fetch->upstreams;
 	struct reply *reply;
-	int r = vet_chain(&fetch->message, &fetch->name, fetch->type, up->ttl_min_s, up->ttl_max_s,
-			  &reply);
+
+	if (!server_is_trusted(fetch->heard->server))
+		fetch->message.authentic = false;
+	int r = vet_chain(&fetch->message, &fetch->name, (uint16_t)fetch->type, up->ttl_min_s,
+			  up->ttl_max_s, &reply);
 
 	if (r < 0)
 		return fail(fetch, r == -ENOMEM ? r : -EREMOTEIO);
@@ -265,7 +268,8 @@ static unsigned take_message(struct life *life, int status)
 {
 	struct fetch *fetch = fetch_of(life);
 	bool latest = fetch->heard == &fetch->tries[fetch->n_tries - 1];
-	bool useful = fetch->message.rcode == WIRE_NOERROR || fetch->message.rcode == WIRE_NXDOMAIN;
+	uint16_t rcode = fetch->message.rcode;
+	bool useful = rcode == WIRE_NOERROR || rcode == WIRE_NXDOMAIN || rcode == WIRE_YXDOMAIN;
 
 	(void)status;
 	if (useful && !fetch->message.truncated)
@@ -295,7 +299,7 @@ static void on_heard(struct try *try, const uint8_t *bytes, long len)
 	fetch->heard = try;
 	if (len >= 0) {
 		message_done(&fetch->message);
-		r = message_read(bytes, (size_t)len, &fetch->message);
+		r = message_read(bytes, (size_t)len, fetch->type & ASK_DO, &fetch->message);
 	}
 	life_event(&fetch->life, r < 0 ? LIFE_ERROR : HEARD, r);
 }
@@ -337,12 +341,12 @@ static const struct life_kind fetch_kind = {
 	.free = fetch_free,
 };
 
-static uint64_t hash_of(const struct upstreams *up, const struct name *name, uint16_t type)
+static uint64_t hash_of(const struct upstreams *up, const struct name *name, uint32_t type)
 {
 	return hash_bytes(up->seed + type, name->wire, name->len);
 }
 
-struct fetch *fetch_find(struct upstreams *upstreams, const struct name *name, uint16_t type)
+struct fetch *fetch_find(struct upstreams *upstreams, const struct name *name, uint32_t type)
 {
 	uint64_t hash = hash_of(upstreams, name, type);
 	struct list *bucket = &upstreams->fetches[hash % FETCH_BUCKETS];
@@ -356,7 +360,7 @@ struct fetch *fetch_find(struct upstreams *upstreams, const struct name *name, u
 	return NULL;
 }
 
-int fetch_start(struct upstreams *upstreams, const struct name *name, uint16_t type,
+int fetch_start(struct upstreams *upstreams, const struct name *name, uint32_t type,
 		struct fetch **ret_fetch)
 {
 	struct fetch *fetch;

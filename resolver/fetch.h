@@ -25,14 +25,14 @@ struct upstreams {
 };
 
 /* The fetch of @upstreams for records of @type at @name that is under way; NULL if none is. */
-struct fetch *fetch_find(struct upstreams *upstreams, const struct name *name, uint16_t type);
+struct fetch *fetch_find(struct upstreams *upstreams, const struct name *name, uint32_t type);
 
 /*
  * Begin one.
  *
  * Fails  -ENETUNREACH and the like: no server can be asked; -EBUSY; -ENOMEM.
  */
-int fetch_start(struct upstreams *upstreams, const struct name *name, uint16_t type,
+int fetch_start(struct upstreams *upstreams, const struct name *name, uint32_t type,
 		struct fetch **ret_fetch) __attribute__((warn_unused_result));
 
 /* Let @wait hear of @fetch. */

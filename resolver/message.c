@@ -66,6 +66,8 @@ struct reader {
 	const uint8_t *start;
 	struct cursor c;
 	struct message *message;
+	uint8_t *data; /* where the next proof's data goes, in message->proof_data; NULL: nowhere */
+	bool partial;  /* something was passed over that a signature may speak of */
 };
 
 /* A record up to its data; @data stands at it, and the reader behind it. */
@@ -99,8 +101,10 @@ static int keep_answer(struct reader *r, struct record_head *head)
 	switch (head->type) {
 	case WIRE_A:
 	case WIRE_AAAA:
-		if (head->data_len != wanted)
+		if (head->data_len != wanted) {
+			r->partial = true;
 			return 0;
+		}
 		record->address = address_from_bytes(head->data.at, wanted);
 		break;
 	case WIRE_CNAME:
@@ -119,6 +123,66 @@ static int keep_answer(struct reader *r, struct record_head *head)
 	return 0;
 }
 
+/*
+ * Keep the record of @head as a proof, with its data behind @names names that are written out
+ * and in lower case, as they are signed (RFC 4034, 6.2).
+ */
+static int keep_proof(struct reader *r, struct record_head *head, unsigned names, bool authority)
+{
+	struct message_proof *proof;
+	struct cursor data = head->data;
+	uint8_t *to = r->data;
+	struct name name;
+
+	if (r->data == NULL)
+		return 0;
+	if (r->message->n_proofs == LIMIT_PROOF_RECORDS) {
+		r->partial = true;
+		return 0;
+	}
+	while (names-- > 0) {
+		if (read_name(r->start, &data, &name) < 0)
+			return -EBADMSG;
+		memcpy(to, name.wire, name.len);
+		to += name.len;
+	}
+	memcpy(to, data.at, cursor_left(&data));
+	to += cursor_left(&data);
+	proof = &r->message->proofs[r->message->n_proofs];
+	proof->owner = head->owner;
+	proof->type = head->type;
+	proof->authority = authority;
+	proof->data = r->data;
+	proof->data_len = (uint16_t)(to - r->data);
+	r->data = to;
+	r->message->n_proofs++;
+	return 0;
+}
+
+/* An RRSIG: 18 bytes, the signer's name as it stands (RFC 4034, 3.1.7), the signature. */
+static int keep_signature(struct reader *r, struct record_head *head, bool authority)
+{
+	struct cursor data = head->data;
+	unsigned before = r->message->n_proofs;
+	uint16_t covered = cursor_u16(&data);
+	struct name signer;
+
+	cursor_take(&data, 2);
+	uint32_t original_ttl_s = cursor_u32(&data);
+
+	cursor_take(&data, 10);
+	if (data.broken || name_read(&data, &signer) < 0)
+		return -EBADMSG;
+	int status = keep_proof(r, head, 0, authority);
+
+	if (r->message->n_proofs > before) {
+		r->message->proofs[before].covered = covered;
+		r->message->proofs[before].signer = signer;
+		r->message->proofs[before].original_ttl_s = original_ttl_s;
+	}
+	return status;
+}
+
 static int read_answers(struct reader *r, unsigned n)
 {
 	struct record_head head;
@@ -133,11 +197,14 @@ static int read_answers(struct reader *r, unsigned n)
 			continue;
 		if (keep_answer(r, &head) < 0)
 			return -EBADMSG;
+		if (head.type == WIRE_RRSIG && r->data != NULL &&
+		    keep_signature(r, &head, false) < 0)
+			return -EBADMSG;
 	}
 	return 0;
 }
 
-/* The negative TTL is all that is taken of an SOA: its names are the upstream's bytes. */
+/* The negative TTL is all that is taken of an SOA that is no proof. */
 static int read_soa(struct reader *r, struct record_head *head)
 {
 	struct name mname, rname;
@@ -155,6 +222,49 @@ static int read_soa(struct reader *r, struct record_head *head)
 	return 0;
 }
 
+/* An NSEC or NSEC3 whose data is no longer than what its lengths say is not looked into further. */
+static int keep_denial(struct reader *r, struct record_head *head)
+{
+	struct cursor data = head->data;
+	struct name next;
+
+	if (r->data == NULL)
+		return 0;
+	if (head->type == WIRE_NSEC) {
+		if (name_read(&data, &next) < 0)
+			return -EBADMSG;
+	} else {
+		cursor_take(&data, 4);
+		cursor_take(&data, cursor_u8(&data)); /* the salt ... */
+		cursor_take(&data, cursor_u8(&data)); /* ... and the next hash (RFC 5155, 3.2) */
+	}
+	return data.broken ? -EBADMSG : keep_proof(r, head, 0, true);
+}
+
+static int read_authority(struct reader *r, struct record_head *head)
+{
+	struct record_head whole = *head;
+
+	if (head->class != WIRE_IN)
+		return 0;
+	switch (head->type) {
+	case WIRE_SOA:
+		if (read_soa(r, head) < 0)
+			return -EBADMSG;
+		if (cursor_left(&head->data) == 0)
+			return keep_proof(r, &whole, 2, true);
+		r->partial = true;
+		return 0;
+	case WIRE_NSEC:
+	case WIRE_NSEC3:
+		return keep_denial(r, head);
+	case WIRE_RRSIG:
+		return r->data != NULL ? keep_signature(r, head, true) : 0;
+	default:
+		return 0;
+	}
+}
+
 static int read_rest(struct reader *r, unsigned n_authorities, unsigned n_additional)
 {
 	struct record_head head;
@@ -163,7 +273,7 @@ static int read_rest(struct reader *r, unsigned n_authorities, unsigned n_additi
 	while (n_authorities-- > 0) {
 		if (read_head(r, &head) < 0)
 			return -EBADMSG;
-		if (head.type == WIRE_SOA && head.class == WIRE_IN && read_soa(r, &head) < 0)
+		if (read_authority(r, &head) < 0)
 			return -EBADMSG;
 	}
 	while (n_additional-- > 0) {
@@ -195,6 +305,7 @@ static int read_sections(struct reader *r)
 		return -EBADMSG;
 	r->message->rcode = flags & WIRE_RCODE;
 	r->message->truncated = flags & WIRE_TC;
+	r->message->authentic = flags & WIRE_AD;
 	if (name_read(&r->c, &asked) < 0 || cursor_take(&r->c, 4) == NULL)
 		return -EBADMSG;
 	if (r->message->truncated)
@@ -203,15 +314,36 @@ static int read_sections(struct reader *r)
 	return status < 0 ? status : read_rest(r, n_authorities, n_additional);
 }
 
-int message_read(const uint8_t *bytes, size_t len, struct message *ret_message)
+/* Make room for proofs: names that are written out are at most this much longer than they were. */
+static int make_room(struct reader *r, size_t len)
+{
+	const size_t grown = LIMIT_PROOF_RECORDS * 2 * (size_t)NAME_WIRE_MAX;
+
+	r->message->proofs = calloc(LIMIT_PROOF_RECORDS, sizeof(r->message->proofs[0]));
+	r->message->proof_data = malloc(len + grown);
+	if (r->message->proofs == NULL || r->message->proof_data == NULL)
+		return -ENOMEM;
+	r->data = r->message->proof_data;
+	return 0;
+}
+
+int message_read(const uint8_t *bytes, size_t len, bool proofs, struct message *ret_message)
 {
 	struct message message = { .rcode = 0 };
-	struct reader reader = { bytes, cursor_over(bytes, len), &message };
-	int r = read_sections(&reader);
+	struct reader reader = { .start = bytes,
+				 .c = cursor_over(bytes, len),
+				 .message = &message };
+	int r = proofs ? make_room(&reader, len) : 0;
 
+	if (r == 0)
+		r = read_sections(&reader);
 	if (r < 0) {
 		message_done(&message);
 		return r;
+	}
+	if (reader.partial) {
+		message.n_proofs = 0;
+		message.authentic = false;
 	}
 	*ret_message = message;
 	return 0;
@@ -220,6 +352,8 @@ int message_read(const uint8_t *bytes, size_t len, struct message *ret_message)
 void message_done(struct message *message)
 {
 	free(message->records);
+	free(message->proofs);
+	free(message->proof_data);
 	*message = (struct message){ .rcode = 0 };
 }
 

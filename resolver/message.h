@@ -24,11 +24,30 @@ struct message_record {
 	struct address address; /* of A and AAAA */
 };
 
+/*
+ * A record that proves something (RFC 4035): RRSIG, and of the authority section SOA, NSEC and
+ * NSEC3.
+ */
+struct message_proof {
+	struct name owner;
+	uint16_t type;
+	uint16_t covered;        /* by an RRSIG: the type that it signs ... */
+	struct name signer;      /* ... the zone that signed ... */
+	uint32_t original_ttl_s; /* ... and what the TTL was then */
+	bool authority;
+	uint16_t data_len;
+	const uint8_t *data; /* without compression, in message->proof_data */
+};
+
 struct message {
 	uint16_t rcode; /* with the upper bits of OPT */
 	bool truncated;
 	struct message_record *records; /* in the order of the message */
 	unsigned n_records;
+	struct message_proof *proofs; /* none if one that there was cannot be told whole */
+	unsigned n_proofs;
+	uint8_t *proof_data;
+	bool authentic;          /* its sender calls it so (AD) */
 	bool has_soa;            /* in the authority section ... */
 	uint32_t negative_ttl_s; /* ... the smaller of its TTL and MINIMUM (RFC 2308, 5) */
 };
@@ -51,7 +70,7 @@ enum message_match message_compare(const uint8_t *bytes, size_t len, const uint8
 				   size_t question_end);
 
 /*
- * Read the @len bytes at @bytes into @ret_message.
+ * Read the @len bytes at @bytes into @ret_message; with @proofs, keep what proves it.
  *
  * A or AAAA records of another length than 4 or 16 bytes, and records of other classes or types,
  * are passed over.
@@ -59,7 +78,7 @@ enum message_match message_compare(const uint8_t *bytes, size_t len, const uint8
  * Fails  -EBADMSG: the bytes do not add up; -ENOMEM.
  * Owns   the caller calls message_done().
  */
-int message_read(const uint8_t *bytes, size_t len, struct message *ret_message)
+int message_read(const uint8_t *bytes, size_t len, bool proofs, struct message *ret_message)
 	__attribute__((warn_unused_result));
 
 /* Free what @message holds. */

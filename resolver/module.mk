@@ -16,6 +16,7 @@ libresolver_a_SOURCES = \
 	%D%/message.c %D%/message.h \
 	%D%/ourselves.c %D%/ourselves.h \
 	%D%/probe.c %D%/probe.h \
+	%D%/proof.c %D%/proof.h \
 	%D%/query.c %D%/query.h \
 	%D%/question.c %D%/question.h \
 	%D%/rate.c %D%/rate.h \

@@ -197,20 +197,37 @@ static unsigned answer_localhost(struct query *q)
 	return DEAD;
 }
 
+/* What @question is a key to, in the cache and upstream. */
+static uint32_t kind_of(const struct question *question)
+{
+	return question->type | (question->dnssec_ok ? ASK_DO : 0) |
+	       (question->flags & WIRE_CD ? ASK_CD : 0);
+}
+
+/* Whether @q is told that @reply is authentic, if it is (RFC 6840, 5.7 and 5.8). */
+static bool wants_ad(const struct query *q, const struct reply *reply)
+{
+	return reply->flags & REPLY_AUTHENTIC &&
+	       (q->question.dnssec_ok || q->question.flags & WIRE_AD);
+}
+
 /* What @reply says, with the addresses that are in it: all its leases stand. */
 static unsigned answer_reply(struct query *q, const struct reply *reply,
 			     const struct address *addresses, unsigned n_addresses,
 			     const struct origin *origins, uint32_t ttl_s)
 {
 	bool observed = q->verdict.observed;
+	bool edited = n_addresses != reply->n_addresses || reply->flags & REPLY_EDITED;
 
 	finish(q, &(struct ending){
 			  .answer = { .rcode = reply->rcode,
 				      .chain = reply,
+				      .edited = edited,
+				      .authentic = !edited && wants_ad(q, reply),
 				      .addresses = addresses,
 				      .n_addresses = n_addresses,
 				      .ttl_s = ttl_s,
-				      .soa = n_addresses == 0,
+				      .soa = n_addresses == 0 && reply->rcode != WIRE_YXDOMAIN,
 				      .ede = WIRE_EDE_NONE },
 			  .verdict = observed ? "observe" : "allow",
 			  .reason = policy_reason_word(observed ? q->verdict.reason
@@ -380,7 +397,7 @@ static unsigned begin(struct query *q)
 		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
-	known = cache_find(resolver->cache, &question->name, question->type, loop_now_ms(loop),
+	known = cache_find(resolver->cache, &question->name, kind_of(question), loop_now_ms(loop),
 			   &left_s);
 	return known != NULL ? serve(q, known, left_s) : ask_upstream(q);
 }
@@ -459,7 +476,7 @@ static unsigned ask_upstream(struct query *q)
 	int r = -EBUSY;
 
 	if (may_wait(q))
-		r = upstream_ask(resolver->upstreams, &q->question.name, q->question.type,
+		r = upstream_ask(resolver->upstreams, &q->question.name, kind_of(&q->question),
 				 &q->upstream);
 	return r == 0 ? ASKING : fail_upstream(q, r);
 }

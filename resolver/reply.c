@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "resolver/reply.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static struct reply *allocate(unsigned n_addresses, const struct address *addres
 
 	if (reply == NULL)
 		return NULL;
+	reply->flags = 0;
 	reply->n_addresses = (uint16_t)n_addresses;
 	reply->links_len = (uint16_t)links_len;
 	if (n_addresses > 0)
@@ -45,6 +47,52 @@ struct reply *reply_new(uint8_t rcode, uint32_t ttl_s, const struct name *links,
 	return reply;
 }
 
+/* The length of a proof stands in front of it, at an odd address maybe. */
+static size_t proof_len(const struct reply *reply)
+{
+	const uint8_t *at = reply_links(reply) + reply->links_len;
+
+	return reply->flags & REPLY_PROVED ? (size_t)at[0] << 8 | at[1] : 0;
+}
+
+struct cursor reply_proof(const struct reply *reply)
+{
+	const uint8_t *at = reply_links(reply) + reply->links_len;
+
+	if (!(reply->flags & REPLY_PROVED))
+		return cursor_over(at, 0);
+	return cursor_over(at + 2, proof_len(reply));
+}
+
+size_t reply_size(const struct reply *reply)
+{
+	size_t len = sizeof(*reply) + reply->n_addresses * sizeof(reply->addresses[0]);
+
+	return len + reply->links_len + (reply->flags & REPLY_PROVED ? 2 + proof_len(reply) : 0);
+}
+
+struct reply *reply_prove(struct reply *reply, const uint8_t *proof, size_t len)
+{
+	size_t before = reply_size(reply);
+
+	assert(!(reply->flags & REPLY_PROVED) && len <= LIMIT_PROOF_BYTES);
+
+	struct reply *proved = malloc(before + 2 + len);
+
+	if (proved != NULL)
+		memcpy(proved, reply, before);
+	free(reply);
+	if (proved == NULL)
+		return NULL;
+	uint8_t *to = (uint8_t *)proved + before;
+
+	to[0] = (uint8_t)(len >> 8);
+	to[1] = (uint8_t)len;
+	memcpy(to + 2, proof, len);
+	proved->flags |= REPLY_PROVED;
+	return proved;
+}
+
 struct reply *reply_with(const struct reply *reply, const struct address *addresses,
 			 unsigned n_addresses, uint32_t ttl_s)
 {
@@ -56,5 +104,10 @@ struct reply *reply_with(const struct reply *reply, const struct address *addres
 	copy->rcode = reply->rcode;
 	copy->n_links = reply->n_links;
 	memcpy(&copy->addresses[n_addresses], reply_links(reply), reply->links_len);
-	return copy;
+	copy->flags = reply->flags & (uint8_t)~REPLY_PROVED;
+	if (n_addresses != reply->n_addresses)
+		copy->flags |= REPLY_EDITED;
+	if (!(reply->flags & REPLY_PROVED))
+		return copy;
+	return reply_prove(copy, reply_proof(reply).at, proof_len(reply));
 }

@@ -54,6 +54,12 @@ struct server {
 	struct probe *probe;    /* under way */
 };
 
+/* Whether nobody can have changed on the way what @server says of itself: whether it validated. */
+static inline bool server_is_trusted(const struct server *server)
+{
+	return server->tls || address_is_loopback(&server->endpoint.address);
+}
+
 /* The probes that are under way on all threads, so that each knows them at its door. */
 enum { PROBE_SLOTS = 256 };
 struct probe_board {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/limits.h"
 #include "resolver/message.h"
+#include "resolver/reply.h"
 
 enum {
 	SPARE_MS = 600000, /* for how long a server is spared what it did not understand */
@@ -137,8 +138,11 @@ static uint8_t *write_opt(const struct try *try, uint8_t *at, size_t len)
 	return at + 4 + pad;
 }
 
-/* Write the query: nothing in it is a client's but the name and the type. */
-static void write_query(struct try *try, const struct name *name, uint16_t type)
+/*
+ * Write the query: nothing in it is a client's but the name, the type, and whether it wants
+ * signatures or unchecked data. A trusted server is asked for AD (RFC 6840, 5.7).
+ */
+static void write_query(struct try *try, const struct name *name, uint32_t type)
 {
 	uint8_t random[2 + NAME_WIRE_MAX / 8 + 1];
 	bool one_case = try->stream || now_of(try) < try->server->one_case_until_ms;
@@ -147,6 +151,10 @@ static void write_query(struct try *try, const struct name *name, uint16_t type)
 	arc4random_buf(random, sizeof(random));
 	memcpy(at, random, 2);
 	memcpy(at + 2, (const uint8_t[]){ 0x01, 0x00, 0, 1, 0, 0, 0, 0, 0, 0 }, 10);
+	if (server_is_trusted(try->server))
+		at[3] |= WIRE_AD;
+	if (type & ASK_CD)
+		at[3] |= WIRE_CD;
 	at += WIRE_HEADER;
 	for (unsigned i = 0; i < name->len; i++) {
 		bool letter = name->wire[i] >= 'a' && name->wire[i] <= 'z';
@@ -160,7 +168,11 @@ static void write_query(struct try *try, const struct name *name, uint16_t type)
 	try->question_end = (uint16_t)(at - try->query - 2);
 	if (now_of(try) >= try->server->no_edns_until_ms) {
 		try->query[2 + WIRE_HEADER - 1] = 1;
+		uint8_t *opt = at;
+
 		at = write_opt(try, at, try->question_end);
+		if (type & ASK_DO)
+			opt[7] = 0x80;
 	}
 	try->len = (uint16_t)(at - try->query - 2);
 	try->query[0] = (uint8_t)(try->len >> 8);
@@ -184,7 +196,7 @@ static int send_datagram(struct try *try)
 	return r;
 }
 
-int try_open(struct try *try, struct server *server, const struct name *name, uint16_t type,
+int try_open(struct try *try, struct server *server, const struct name *name, uint32_t type,
 	     bool stream, void (*heard)(struct try *try, const uint8_t *bytes, long len))
 {
 	int r;

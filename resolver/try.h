@@ -15,7 +15,7 @@
  * One query that is sent to one server: by UDP with a socket, a port and an id
  * of its own and a pattern of upper and lower case ("0x20"), so that an
  * answer is hard to forge (RFC 5452, 9.2), or on a stream. It carries nothing
- * of what a client sent but the name and the type.
+ * of what a client sent but the name, the type, and its DO and CD bits.
  */
 enum {
 	TRY_QUERY_MAX = 384,     /* header, the longest name, OPT; a multiple of the padding */
@@ -42,14 +42,14 @@ try {
 };
 
 /*
- * Ask @server for records of @type at @name, over a @stream (always, if it is asked by TLS) or by
+ * Ask @server for records of @type (with ASK_DO and ASK_CD) at @name, over a @stream (always, if it is asked by TLS) or by
  * UDP, as @try.
  *
  * Later  @heard, also more than once: of a datagram that is not the answer it is not called, since
  *        that is as if it had not come (RFC 5452, 9.1).
  * Fails  -ENETUNREACH and the like; -EBUSY: no socket is left. @try is not under way then.
  */
-int try_open(struct try *try, struct server *server, const struct name *name, uint16_t type,
+int try_open(struct try *try, struct server *server, const struct name *name, uint32_t type,
 	     bool stream, void (*heard)(struct try *try, const uint8_t *bytes, long len))
 	__attribute__((warn_unused_result));
 

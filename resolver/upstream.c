@@ -7,7 +7,7 @@
 #include "resolver/fetch.h"
 #include "resolver/probe.h"
 
-int upstream_ask(struct upstreams *upstreams, const struct name *name, uint16_t type,
+int upstream_ask(struct upstreams *upstreams, const struct name *name, uint32_t type,
 		 struct upstream_wait *wait)
 {
 	struct fetch *fetch = fetch_find(upstreams, name, type);

@@ -12,14 +12,10 @@
 #include "resolver/reply.h"
 
 /*
- * Asking upstream servers. A question is asked once however many wait for it,
- * and carries nothing of what a client sent but the name and the type.
- *
- * fetch.c is the life of a question. It asks servers (servers.c, server.c) by
- * tries (try.c), each of them a datagram or a query on a connection that is
- * kept (stream.c, frames.c), until one answers; what fails is kept for a while
- * (failures.c). probe.c finds out, without a client that waits, whether a
- * server that was down is back, and whether one asks us.
+ * Asking upstream servers. A question is asked once however many wait for
+ * it; each try has a socket, a port and an id of its own (RFC 5452, 9.2) and a
+ * pattern of upper and lower case ("0x20"), and carries nothing of what a
+ * client sent but the name, the type, and its DO and CD bits.
  */
 struct upstreams;
 
@@ -79,7 +75,8 @@ static inline void upstream_wait_init(struct upstream_wait *wait,
 }
 
 /*
- * Ask @upstreams for records of @type (A or AAAA) at @name, or join those who ask already.
+ * Ask @upstreams for records of @type (A or AAAA; with ASK_DO and ASK_CD) at @name, or join those
+ * who ask the same already.
  *
  * Later  @wait->done: a reply; or -ETIMEDOUT: none came; -EREMOTEIO: the servers failed;
  *        -EKEYREJECTED: none of them could prove who it is; -ENETUNREACH and the like: they
@@ -87,7 +84,7 @@ static inline void upstream_wait_init(struct upstream_wait *wait,
  * Fails  -ENETUNREACH: there is no upstream server; -EBUSY: too much is under way; -ENOMEM.
  *        Nothing comes later then.
  */
-int upstream_ask(struct upstreams *upstreams, const struct name *name, uint16_t type,
+int upstream_ask(struct upstreams *upstreams, const struct name *name, uint32_t type,
 		 struct upstream_wait *wait) __attribute__((warn_unused_result));
 
 /* Forget @wait; nothing happens if it is not under way. What was asked still reaches the cache. */

@@ -14,10 +14,13 @@
 /*
  * Rebuild from @message the chain that leads from @name to its records of @type (RFC 1034, 3.6.2;
  * DNAME: RFC 6672, 3.1). A record off the chain is dropped. TTLs are brought between @ttl_min_s
- * and @ttl_max_s.
+ * and @ttl_max_s, and down to what is signed. With it goes what proves it: signatures of what it
+ * is made of, and signed denials of the zones that it comes through.
  *
  * Gives  0 and @ret_reply, which the caller frees.
- * Fails  -ELOOP: more than LIMIT_CHAIN links; -EBADMSG: a DNAME makes an overlong name; -ENOMEM.
+ * A DNAME that makes an overlong name ends it with YXDOMAIN (RFC 6672, 2.2).
+ *
+ * Fails  -ELOOP: more than LIMIT_CHAIN links; -ENOMEM.
  */
 int vet_chain(const struct message *message, const struct name *name, uint16_t type,
 	      uint32_t ttl_min_s, uint32_t ttl_max_s, struct reply **ret_reply)

@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%D%/conformance_test.py \
 	%D%/conftest.py \
 	%D%/dns_test.py \
+	%D%/dnssec_test.py \
 	%D%/escape_test.py \
 	%D%/flood_test.py \
 	%D%/gateway_test.py \

@@ -232,18 +232,25 @@ class Upstream:
 class Nsd:
     """NSD, with one zone."""
 
-    def __init__(self, netns, folder, zone, records, address='127.0.0.1', port=5353):
+    def __init__(self, netns, folder, zone, records, address='127.0.0.1', port=5353, sign=None):
+        """With `sign`, the options of ldns-signzone, the zone is signed by a key in the folder."""
         folder = pathlib.Path(folder)
         (folder / 'zone').write_text(
             f'$ORIGIN {zone}.\n$TTL 60\n@ SOA {SOA}\n@ NS ns.example.com.\n{records}\n',
             encoding='utf-8')
+        if sign is not None:
+            key = netns.run('ldns-keygen', '-a', 'ECDSAP256SHA256', '-k', zone,
+                            cwd=folder).stdout.strip()
+            netns.run('ldns-signzone', *sign.split(), '-o', zone, '-f', 'signed', 'zone', key,
+                      cwd=folder)
+        zonefile = 'zone' if sign is None else 'signed'
         (folder / 'nsd.conf').write_text(
             f'server:\n ip-address: {address}@{port}\n username: ""\n chroot: ""\n'
             f' zonesdir: "{folder}"\n pidfile: "{folder}/nsd.pid"\n database: ""\n'
             f' xfrdfile: "{folder}/xfrd.state"\n zonelistfile: "{folder}/zone.list"\n'
             f' xfrdir: "{folder}"\n server-count: 1\n verbosity: 0\n'
             'remote-control:\n control-enable: no\n'
-            f'zone:\n name: "{zone}"\n zonefile: "zone"\n', encoding='utf-8')
+            f'zone:\n name: "{zone}"\n zonefile: "{zonefile}"\n', encoding='utf-8')
         with open(folder / 'nsd.out', 'wb') as out:
             self.process = netns.start('/usr/sbin/nsd', '-d', '-c', str(folder / 'nsd.conf'),
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out)

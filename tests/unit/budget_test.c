@@ -53,7 +53,7 @@ static void end(struct world *w)
 static struct policy_verdict charge(const struct world *w, const struct name *name)
 {
 	const struct address loopback = { .family = 4, .bytes = { 127, 0, 0, 1 } };
-	const struct policy_agent *agent = policy_agent_find(w->policy, &loopback);
+	const struct policy_agent *agent = policy_agent_find(w->policy, &loopback, NULL);
 	struct policy_verdict verdict = policy_judge_name(w->policy, agent, name, A, NOW);
 
 	assert_int_equal(verdict.code, POLICY_ALLOW);
@@ -106,7 +106,7 @@ static void an_exact_host_has_no_budget(void **state)
 	(void)state;
 	assert_int_equal(name_parse("x.example.com", &name), 0);
 	assert_false(
-		policy_judge_name(w.policy, policy_agent_find(w.policy, &loopback), &name, A, NOW)
+		policy_judge_name(w.policy, policy_agent_find(w.policy, &loopback, NULL), &name, A, NOW)
 			.metered);
 	end(&w);
 }

@@ -83,7 +83,7 @@ static struct world begin(void)
 	assert_int_equal(policy_load_text("p", text, strlen(text), NOW, &w.policy, &faults, &err),
 			 0);
 	policy_faults_done(&faults);
-	w.agent = policy_agent_find(w.policy, &loopback);
+	w.agent = policy_agent_find(w.policy, &loopback, NULL);
 	assert_int_equal(budgets_new(&w.budgets), 0);
 	return w;
 }
