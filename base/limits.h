@@ -8,16 +8,17 @@
  */
 enum {
 	/* A DNS query or answer, in bytes. */
-	LIMIT_QUERY_BYTES = 4096,      /* larger queries: FORMERR */
-	LIMIT_MESSAGE_BYTES = 65535,   /* an answer over TCP (RFC 1035, 4.2.2) */
-	LIMIT_UDP_ANSWER_BYTES = 1232, /* what we send or accept in one datagram (RFC 9715) */
-	LIMIT_UDP_PLAIN_BYTES = 512,   /* without OPT (RFC 1035, 4.2.1) */
-	LIMIT_MESSAGE_RECORDS = 1024,  /* records in one answer */
-	LIMIT_POINTER_HOPS = 16,       /* compression pointers in one name */
-	LIMIT_CHAIN = 12,              /* CNAME and DNAME steps from the question to the address */
-	LIMIT_ANSWER_ADDRESSES = 256,  /* addresses kept of one answer */
-	LIMIT_PROOF_RECORDS = 64,      /* signatures and denials kept of one answer ... */
-	LIMIT_PROOF_BYTES = 8192,      /* ... and their bytes; with more than either, none is */
+	LIMIT_QUERY_BYTES = 4096,       /* larger queries: FORMERR */
+	LIMIT_MESSAGE_BYTES = 65535,    /* an answer over TCP (RFC 1035, 4.2.2) */
+	LIMIT_UDP_ANSWER_BYTES = 1232,  /* what we send or accept in one datagram (RFC 9715) */
+	LIMIT_UDP_PLAIN_BYTES = 512,    /* without OPT (RFC 1035, 4.2.1) */
+	LIMIT_MESSAGE_RECORDS = 1024,   /* records in one answer */
+	LIMIT_POINTER_HOPS = 16,        /* compression pointers in one name */
+	LIMIT_CHAIN = 12,               /* CNAME and DNAME steps from the question to the address */
+	LIMIT_ANSWER_ADDRESSES = 256,   /* addresses kept of one answer */
+	LIMIT_CACHE_ENTRY_BYTES = 1024, /* of a cached answer, on average: the cache is no larger */
+	LIMIT_PROOF_RECORDS = 64,       /* signatures and denials kept of one answer ... */
+	LIMIT_PROOF_BYTES = 8192,       /* ... and their bytes; with more than either, none is */
 
 	/* Clients. */
 	LIMIT_QUERIES_UNDER_WAY = 4096,     /* lives at once; more are answered SERVFAIL */

@@ -396,6 +396,7 @@ static void set_resolver(struct load *load, const struct draft_resolver *d, stru
 		.listen_default = schema_line(&d->draft, "listen") == 0,
 		.ttl_min_s = (uint32_t)d->ttl_min_s,
 		.ttl_max_s = (uint32_t)d->ttl_max_s,
+		.stale_s = (uint32_t)d->stale_s,
 		.cache_entries = (uint32_t)d->cache_entries,
 		.threads = (uint32_t)d->threads,
 	};

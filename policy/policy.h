@@ -100,6 +100,7 @@ struct policy_resolver {
 	bool upstream_auto;  /* take those of the host's resolv.conf */
 	bool listen_default; /* nobody asked for these: an IPv6 one may be missing */
 	uint32_t ttl_min_s, ttl_max_s;
+	uint32_t stale_s;       /* 0: never */
 	uint32_t cache_entries; /* of each thread */
 	uint32_t threads;
 };

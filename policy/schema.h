@@ -115,7 +115,7 @@ struct draft_resolver {
 	struct draft draft;
 	const char *upstream_ca;
 	struct value_list listen, clients, upstreams, doh_lists;
-	uint64_t doh_permit, ttl_min_s, ttl_max_s, cache_entries, threads;
+	uint64_t doh_permit, ttl_min_s, ttl_max_s, stale_s, cache_entries, threads;
 };
 
 struct draft_nftables {

@@ -5,6 +5,7 @@
  *            a message came: read it, judge it, and answer at once if       query_receive
  *            the policy, a pin, or the cache and standing leases can
  *   ASKING   an upstream must be asked                                      take_reply
+ *   REFRESHING  the same, and if it takes long, what was known will do      answer_stale
  *   LEASING  the kernel must open the addresses first                       answer_leased
  *
  * A query that need not wait is answered in one go, from query_receive() to
@@ -27,14 +28,16 @@
 #include "resolver/wire.h"
 #include "resolver/worker.h"
 
-enum state { DEAD = LIFE_DEAD, ASKING, LEASING, N_STATES };
+enum state { DEAD = LIFE_DEAD, ASKING, REFRESHING, LEASING, N_STATES };
 enum event { REPLIED = LIFE_FIRST_OWN_EVENT, LEASED, N_EVENTS };
 
 enum {
 	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
 	BUDGET_TTL_S = 5,  /* the same, of one that time undoes */
 	PIN_TTL_S = 60,
-	ANY_TTL_S = 3600, /* of a record that says nothing of a policy */
+	ANY_TTL_S = 3600,         /* of a record that says nothing of a policy */
+	STALE_TTL_S = 30,         /* RFC 8767, 4 ... */
+	STALE_RECHECK_MS = 30000, /* ... and 5: for how long a failure need not be seen again */
 };
 
 struct query {
@@ -51,11 +54,15 @@ struct query {
 	struct upstream_wait upstream;
 	const struct reply *reply; /* REPLIED: what came, valid during the event */
 	struct lease_ask ask;
+	struct reply
+		*joined; /* what leads to target, which is asked for in place of the name: ours */
+	struct name target;
+	bool stale;            /* some of what is answered has had its time */
 	struct reply *leasing; /* what is answered once its leases stand: ours */
 };
 static_assert(offsetof(struct query, life) == 0, "query_of() casts");
 
-static life_step_fn take_reply, answer_leased, answer_trouble, give_up;
+static life_step_fn take_reply, answer_stale, answer_leased, answer_trouble, give_up;
 
 #define ALWAYS \
 	[LIFE_TIMEOUT] = answer_trouble, [LIFE_ERROR] = answer_trouble, [LIFE_CANCEL] = give_up
@@ -63,6 +70,13 @@ static life_step_fn take_reply, answer_leased, answer_trouble, give_up;
 static const struct life_state states[] = {
 	[DEAD] = { .name = "DEAD" },
 	[ASKING] = { "ASKING", 4500, false, { ALWAYS, [REPLIED] = take_reply } },
+	[REFRESHING] = { "REFRESHING",
+			 1800,
+			 false,
+			 { [LIFE_TIMEOUT] = answer_stale,
+			   [LIFE_ERROR] = answer_trouble,
+			   [LIFE_CANCEL] = give_up,
+			   [REPLIED] = take_reply } },
 	[LEASING] = { "LEASING", 1500, false, { ALWAYS, [LEASED] = answer_leased } },
 };
 static_assert(sizeof(states) / sizeof(states[0]) == N_STATES, "a state has no row");
@@ -74,7 +88,7 @@ static const char *const event_names[] = {
 static_assert(sizeof(event_names) / sizeof(event_names[0]) == N_EVENTS, "an event has no name");
 
 /* What a step may ask for; each is answered by one event. */
-static unsigned ask_upstream(struct query *q); /* REPLIED */
+static int ask_upstream(struct query *q, const struct name *name); /* REPLIED */
 
 static void finish(struct query *q, const struct ending *ending);
 
@@ -219,22 +233,30 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 	bool observed = q->verdict.observed;
 	bool edited = n_addresses != reply->n_addresses || reply->flags & REPLY_EDITED;
 
-	finish(q, &(struct ending){
-			  .answer = { .rcode = reply->rcode,
-				      .chain = reply,
-				      .edited = edited,
-				      .authentic = !edited && wants_ad(q, reply),
-				      .addresses = addresses,
-				      .n_addresses = n_addresses,
-				      .ttl_s = ttl_s,
-				      .soa = n_addresses == 0 && reply->rcode != WIRE_YXDOMAIN,
-				      .ede = WIRE_EDE_NONE },
-			  .verdict = observed ? "observe" : "allow",
-			  .reason = policy_reason_word(observed ? q->verdict.reason
-								: POLICY_REASON_GRANTED),
-			  .grant = policy_verdict_grant(&q->verdict),
-			  .origins = origins,
-		  });
+	struct ending ending = {
+		.answer = { .rcode = reply->rcode,
+			    .chain = reply,
+			    .edited = edited,
+			    .authentic = !edited && wants_ad(q, reply),
+			    .addresses = addresses,
+			    .n_addresses = n_addresses,
+			    .ttl_s = ttl_s,
+			    .soa = n_addresses == 0 && reply->rcode != WIRE_YXDOMAIN,
+			    .ede = WIRE_EDE_NONE },
+		.verdict = observed ? "observe" : "allow",
+		.reason = policy_reason_word(observed ? q->verdict.reason : POLICY_REASON_GRANTED),
+		.grant = policy_verdict_grant(&q->verdict),
+		.origins = origins,
+	};
+
+	if (q->stale) {
+		ending.answer.authentic = false;
+		ending.answer.ede =
+			reply->rcode == WIRE_NXDOMAIN ? WIRE_EDE_STALE_NXDOMAIN : WIRE_EDE_STALE;
+		ending.reason = "stale";
+		ending.sentence = "no upstream server answered, and this was known before";
+	}
+	finish(q, &ending);
 	return DEAD;
 }
 
@@ -289,18 +311,68 @@ static bool may_wait(const struct query *q)
 	return resolver->spare != q || resolver->n_queries < LIMIT_QUERIES_UNDER_WAY;
 }
 
+/* What was known of the name that is asked for; NULL: nothing that may be used yet. */
+static const struct reply *find_stale(struct query *q, uint64_t *ret_failed_ms)
+{
+	struct resolver *resolver = q->resolver;
+	const struct name *name = q->joined != NULL ? &q->target : &q->question.name;
+	uint64_t stale_ms = policy_resolver(q->policy)->stale_s * UINT64_C(1000);
+
+	return stale_ms == 0
+		       ? NULL
+		       : cache_find_stale(resolver->cache, name, kind_of(&q->question),
+					  loop_now_ms(resolver->loop), stale_ms, ret_failed_ms);
+}
+
+static const struct reply *use_stale(struct query *q, const struct reply *stale,
+				     uint32_t *ret_left_s)
+{
+	q->stale = true;
+	*ret_left_s = STALE_TTL_S;
+	return stale;
+}
+
 /*
- * Tell the client what of @reply the policy permits, which may live for @left_s seconds, once
- * its leases stand.
+ * Look up what is known of the name that is asked for, and ask an upstream if nothing is.
+ *
+ * Gives  NULL if there is nothing to tell yet, and the next state in @ret_state.
  */
-static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_s)
+static const struct reply *look_up(struct query *q, uint32_t *ret_left_s, unsigned *ret_state)
+{
+	const struct name *name = q->joined != NULL ? &q->target : &q->question.name;
+	const struct reply *known = cache_find(q->resolver->cache, name, kind_of(&q->question),
+					       loop_now_ms(q->resolver->loop), ret_left_s);
+	const struct reply *stale;
+	uint64_t failed_ms;
+
+	if (known != NULL && known->rcode != WIRE_SERVFAIL)
+		return known;
+	stale = find_stale(q, &failed_ms);
+	if (stale != NULL && (known != NULL || failed_ms < STALE_RECHECK_MS))
+		return use_stale(q, stale, ret_left_s);
+	if (known != NULL) {
+		*ret_state = fail(q, WIRE_EDE_CACHED_ERROR, "upstream-failed",
+				  "the upstream servers failed a moment ago");
+		return NULL;
+	}
+	int r = ask_upstream(q, name);
+
+	if (r < 0 && stale != NULL)
+		return use_stale(q, stale, ret_left_s);
+	/* What a chain leads to has the time that is left of the first wait. */
+	if (r == 0)
+		*ret_state = stale != NULL && q->joined == NULL ? REFRESHING : ASKING;
+	else
+		*ret_state = fail_upstream(q, r);
+	return NULL;
+}
+
+/* Tell the client what of @reply the policy permits, once its leases stand. */
+static unsigned tell(struct query *q, const struct reply *reply, uint32_t left_s)
 {
 	struct vetted vetted;
 	int64_t now_s = loop_wall_s(q->resolver->loop);
 
-	if (reply->rcode == WIRE_SERVFAIL)
-		return fail(q, WIRE_EDE_CACHED_ERROR, "upstream-failed",
-			    "the upstream servers failed a moment ago");
 	vet_reply(q->policy, &q->verdict, reply, &vetted);
 	if (vetted.verdict.code != POLICY_ALLOW)
 		return deny(q, &vetted.verdict);
@@ -321,7 +393,7 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 		.addresses = vetted.addresses,
 		.verdicts = vetted.verdicts,
 		.n_addresses = vetted.n_addresses,
-		.ttl_s = reply->ttl_s,
+		.ttl_s = q->stale ? STALE_TTL_S : reply->ttl_s,
 		.now_s = now_s,
 	};
 	int r = lease_grant(q->resolver->leases, &q->ask, q->policy, &wanted);
@@ -337,6 +409,86 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 		return LEASING;
 	lease_ask_drop(&q->ask);
 	return fail_busy(q);
+}
+
+/* Judge what @q's chain has led to: a link may be denied, and a special name is nobody's to tell. */
+static struct policy_verdict judge_target(struct query *q)
+{
+	struct policy_verdict verdict = vet_links(q->policy, &q->verdict, q->joined);
+	struct policy_verdict as_asked;
+
+	if (verdict.code != POLICY_ALLOW)
+		return verdict;
+	as_asked = policy_judge_name(q->policy, q->agent, &q->target, q->question.type,
+				     loop_wall_s(q->resolver->loop));
+	if (as_asked.reason != POLICY_REASON_SPECIAL)
+		return verdict;
+	as_asked.exists = true; /* the name that was asked for does */
+	return as_asked;
+}
+
+/*
+ * @reply is a part of a chain: put it behind what came before, and go where it leads, which is
+ * asked for only because an allowed name leads there and no link is denied.
+ *
+ * Gives  true if the target is to be looked up; else false, and the next state in @ret_state.
+ */
+static bool follow(struct query *q, const struct reply *reply, uint32_t left_s, unsigned *ret_state)
+{
+	struct reply *before = q->joined;
+
+	if (before != NULL && before->n_links + reply->n_links > LIMIT_CHAIN) {
+		*ret_state = fail_upstream(q, -EREMOTEIO);
+		return false;
+	}
+	q->joined = before != NULL ? reply_join(before, reply, left_s)
+				   : reply_with(reply, NULL, 0, left_s);
+	free(before);
+	if (q->joined == NULL) {
+		*ret_state = fail_busy(q);
+		return false;
+	}
+	if (!(q->joined->flags & REPLY_PARTIAL)) {
+		*ret_state = tell(q, q->joined, q->joined->ttl_s);
+		return false;
+	}
+	if (!reply_leads_on(q->joined, &q->question.name, &q->target)) {
+		*ret_state = fail_upstream(q, -EREMOTEIO);
+		return false;
+	}
+
+	struct policy_verdict verdict = judge_target(q);
+
+	if (verdict.code != POLICY_ALLOW || verdict.reason == POLICY_REASON_SPECIAL) {
+		*ret_state = deny(q, &verdict);
+		return false;
+	}
+	return true;
+}
+
+/* Serve the client @reply, which may live for @left_s seconds: all that is to be told, or a part. */
+static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_s)
+{
+	unsigned state = DEAD;
+
+	if (q->joined == NULL && !(reply->flags & REPLY_PARTIAL))
+		return tell(q, reply, left_s);
+	while (reply != NULL && follow(q, reply, left_s, &state))
+		reply = look_up(q, &left_s, &state);
+	return state;
+}
+
+/* Serve the client what was known, if something was (RFC 8767); else tell that it failed. */
+static unsigned serve_stale(struct query *q, int status)
+{
+	uint64_t failed_ms;
+	uint32_t left_s;
+	const struct reply *stale = find_stale(q, &failed_ms);
+
+	if (stale == NULL)
+		return fail_upstream(q, status);
+	stale = use_stale(q, stale, &left_s);
+	return serve(q, stale, left_s);
 }
 
 /* A pinned name is answered here: its grants' addresses of the asked family. */
@@ -373,6 +525,7 @@ static unsigned begin(struct query *q)
 	struct loop *loop = resolver->loop;
 	const struct question *question = &q->question;
 	const struct reply *known;
+	unsigned state;
 	uint32_t left_s;
 
 	if (upstreams_recognize(resolver->upstreams, &question->name))
@@ -397,9 +550,8 @@ static unsigned begin(struct query *q)
 		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
-	known = cache_find(resolver->cache, &question->name, kind_of(question), loop_now_ms(loop),
-			   &left_s);
-	return known != NULL ? serve(q, known, left_s) : ask_upstream(q);
+	known = look_up(q, &left_s, &state);
+	return known != NULL ? serve(q, known, left_s) : state;
 }
 
 static unsigned take_reply(struct life *life, int status)
@@ -407,8 +559,17 @@ static unsigned take_reply(struct life *life, int status)
 	struct query *q = query_of(life);
 
 	if (status < 0)
-		return fail_upstream(q, status);
+		return serve_stale(q, status);
 	return serve(q, q->reply, q->reply->ttl_s);
+}
+
+/* The upstream goes on being asked, for those who come later (RFC 8767, 5). */
+static unsigned answer_stale(struct life *life, int status)
+{
+	struct query *q = query_of(life);
+
+	upstream_forget(&q->upstream);
+	return serve_stale(q, status);
 }
 
 static unsigned answer_leased(struct life *life, int status)
@@ -425,7 +586,10 @@ static unsigned answer_trouble(struct life *life, int status)
 {
 	struct query *q = query_of(life);
 
-	return life->state == LEASING ? fail_mirror(q, status) : fail_upstream(q, status);
+	if (life->state == LEASING)
+		return fail_mirror(q, status);
+	upstream_forget(&q->upstream);
+	return serve_stale(q, status);
 }
 
 /*
@@ -470,15 +634,11 @@ static void on_leased(struct lease_ask *ask, int status)
 	life_event(&list_owner(ask, struct query, ask)->life, LEASED, status);
 }
 
-static unsigned ask_upstream(struct query *q)
+static int ask_upstream(struct query *q, const struct name *name)
 {
-	struct resolver *resolver = q->resolver;
-	int r = -EBUSY;
-
-	if (may_wait(q))
-		r = upstream_ask(resolver->upstreams, &q->question.name, kind_of(&q->question),
-				 &q->upstream);
-	return r == 0 ? ASKING : fail_upstream(q, r);
+	if (!may_wait(q))
+		return -EBUSY;
+	return upstream_ask(q->resolver->upstreams, name, kind_of(&q->question), &q->upstream);
 }
 
 /*
@@ -497,6 +657,7 @@ static void query_free(struct life *life)
 	list_drop(&q->node);
 	resolver->n_queries--;
 	free(q->leasing);
+	free(q->joined);
 	policy_unref(q->policy);
 	free(q);
 }
@@ -544,6 +705,8 @@ static struct query *take_spare(struct resolver *resolver, const struct client *
 	upstream_wait_init(&q->upstream, on_reply);
 	q->ask = (struct lease_ask){ .desk = resolver->desk, .done = on_leased };
 	q->leasing = NULL;
+	q->joined = NULL;
+	q->stale = false;
 	return q;
 }
 
@@ -565,6 +728,8 @@ void query_receive(struct resolver *resolver, const struct client *client, const
 	state = fault == QUESTION_FINE ? begin(q) : refuse_message(q, fault);
 	if (state != DEAD)
 		start_waiting(q, state);
+	else if (q->joined != NULL)
+		free(q->joined);
 }
 
 void query_cancel(struct client *client)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "resolver/proof.h"
 
 /* A reply with room for everything, and the addresses at @addresses in it. */
 static struct reply *allocate(unsigned n_addresses, const struct address *addresses,
@@ -110,4 +111,47 @@ struct reply *reply_with(const struct reply *reply, const struct address *addres
 	if (!(reply->flags & REPLY_PROVED))
 		return copy;
 	return reply_prove(copy, reply_proof(reply).at, proof_len(reply));
+}
+
+struct reply *reply_join(const struct reply *first, const struct reply *second, uint32_t ttl_s)
+{
+	size_t links_len = (size_t)first->links_len + second->links_len;
+	struct reply *joined = allocate(second->n_addresses, second->addresses, links_len);
+	struct proof_draft draft;
+
+	if (joined == NULL)
+		return NULL;
+	uint8_t *links = (uint8_t *)&joined->addresses[second->n_addresses];
+
+	memcpy(links, reply_links(first), first->links_len);
+	memcpy(links + first->links_len, reply_links(second), second->links_len);
+	joined->n_links = (uint16_t)(first->n_links + second->n_links);
+	joined->rcode = second->rcode; /* RFC 6604, 3 */
+	joined->ttl_s = first->ttl_s < ttl_s ? first->ttl_s : ttl_s;
+	joined->flags = (first->flags & second->flags & REPLY_AUTHENTIC) |
+			(second->flags & (REPLY_EDITED | REPLY_PARTIAL));
+	draft.used = 0;
+	draft.full = false;
+	if ((first->flags | second->flags) & REPLY_PROVED)
+		proof_join(&draft, reply_proof(first), reply_proof(second), first->n_links);
+	if (draft.used == 0 || draft.full)
+		return joined;
+	return reply_prove(joined, draft.bytes, draft.used);
+}
+
+bool reply_leads_on(const struct reply *reply, const struct name *asked, struct name *ret_name)
+{
+	struct cursor last = cursor_over(reply_links(reply), reply->links_len);
+	struct cursor earlier = last;
+	struct name name;
+
+	if (reply->n_links == 0)
+		return false;
+	for (unsigned i = 0; i < reply->n_links; i++)
+		if (name_read(&last, ret_name) < 0)
+			return false;
+	for (unsigned i = 0; i + 1 < reply->n_links; i++)
+		if (name_read(&earlier, &name) < 0 || name_equal(&name, ret_name))
+			return false;
+	return !name_equal(asked, ret_name);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/address.h"
 #include "base/cursor.h"
@@ -22,6 +23,7 @@ enum {
 	REPLY_AUTHENTIC = 1, /* its upstream validated it, and is trusted to say so */
 	REPLY_EDITED = 2,    /* it was not answered with these addresses: nothing proves them */
 	REPLY_PROVED = 4,    /* its proof lies behind the links */
+	REPLY_PARTIAL = 8,   /* nothing is said of the last link's target: it can be asked for */
 };
 
 /*
@@ -75,3 +77,15 @@ struct reply *reply_prove(struct reply *reply, const uint8_t *proof, size_t len)
  */
 struct reply *reply_with(const struct reply *reply, const struct address *addresses,
 			 unsigned n_addresses, uint32_t ttl_s);
+
+/*
+ * What @first and @second say together, with a TTL of @ttl_s at most, where @first is
+ * REPLY_PARTIAL and @second tells of its last link's target. Gives memory as reply_new().
+ */
+struct reply *reply_join(const struct reply *first, const struct reply *second, uint32_t ttl_s);
+
+/*
+ * Take the target of the last link of @reply, which answers for @asked, into @ret_name. False if
+ * it has no link, or if that leads back to @asked or to where an earlier one has led.
+ */
+bool reply_leads_on(const struct reply *reply, const struct name *asked, struct name *ret_name);

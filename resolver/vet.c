@@ -19,6 +19,7 @@ struct walk {
 	uint32_t ttl_s;
 	uint32_t signed_ttl_s; /* the smallest that was signed: no answer may say more */
 	bool cut;              /* there were more addresses */
+	bool partial;          /* it ends nowhere */
 	struct proof_draft *draft;
 };
 
@@ -245,11 +246,15 @@ static void end_chain(struct walk *walk, const struct name *asked, uint16_t type
 	/* Whoever says that the name does not exist says nothing of its addresses. */
 	if (rcode == WIRE_NOERROR)
 		take_addresses(walk, type);
-	if (walk->n_addresses == 0) {
+	/* A denial would have an SOA (RFC 2308, 2.2). */
+	walk->partial = rcode == WIRE_NOERROR && walk->n_links > 0 && walk->n_addresses == 0 &&
+			!message->has_soa;
+	if (walk->n_addresses == 0 && !walk->partial) {
 		shorten_ttl(walk, message->has_soa ? message->negative_ttl_s : NEGATIVE_TTL_S);
 		shorten_ttl(walk, NEGATIVE_TTL_MAX_S);
 	}
-	add_signatures(walk, proof_behind(walk->n_links), &walk->at, type);
+	if (walk->n_addresses > 0)
+		add_signatures(walk, proof_behind(walk->n_links), &walk->at, type);
 	add_denials(walk, asked);
 }
 
@@ -280,6 +285,8 @@ int vet_chain(const struct message *message, const struct name *name, uint16_t t
 	end_chain(&walk, name, type, rcode);
 	reply = reply_new((uint8_t)rcode, between(walk.ttl_s, ttl_min_s, ttl_max_s), walk.links,
 			  walk.n_links, walk.addresses, walk.n_addresses);
+	if (reply != NULL && walk.partial)
+		reply->flags |= REPLY_PARTIAL;
 	if (reply != NULL)
 		reply = prove(&walk, reply);
 	if (reply == NULL)
@@ -288,9 +295,8 @@ int vet_chain(const struct message *message, const struct name *name, uint16_t t
 	return 0;
 }
 
-static struct policy_verdict judge_links(const struct policy *policy,
-					 const struct policy_verdict *verdict,
-					 const struct reply *reply)
+struct policy_verdict vet_links(const struct policy *policy, const struct policy_verdict *verdict,
+				const struct reply *reply)
 {
 	struct cursor links = cursor_over(reply_links(reply), reply->links_len);
 	struct policy_verdict judged = *verdict;
@@ -309,7 +315,7 @@ void vet_reply(const struct policy *policy, const struct policy_verdict *verdict
 
 	ret_vetted->has_origins = policy_has_geo(policy);
 	ret_vetted->n_addresses = 0;
-	ret_vetted->verdict = judge_links(policy, verdict, reply);
+	ret_vetted->verdict = vet_links(policy, verdict, reply);
 	if (ret_vetted->verdict.code != POLICY_ALLOW)
 		return;
 	for (unsigned i = 0; i < reply->n_addresses; i++) {

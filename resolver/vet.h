@@ -26,6 +26,13 @@ int vet_chain(const struct message *message, const struct name *name, uint16_t t
 	      uint32_t ttl_min_s, uint32_t ttl_max_s, struct reply **ret_reply)
 	__attribute__((warn_unused_result));
 
+/*
+ * Judge the links of @reply, which answers a name that @verdict of @policy allows, against the
+ * built-in list. Gives a denial if one of them is denied.
+ */
+struct policy_verdict vet_links(const struct policy *policy, const struct policy_verdict *verdict,
+				const struct reply *reply);
+
 /* What of a reply may be told. */
 struct vetted {
 	struct policy_verdict verdict; /* a denial: nothing may */

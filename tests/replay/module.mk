@@ -18,6 +18,7 @@ REPLAYS = \
 	%D%/scripts/answer.rpl \
 	%D%/scripts/audit.rpl \
 	%D%/scripts/budget.rpl \
+	%D%/scripts/chain.rpl \
 	%D%/scripts/deny.rpl \
 	%D%/scripts/dot.rpl \
 	%D%/scripts/failover.rpl \
@@ -26,7 +27,9 @@ REPLAYS = \
 	%D%/scripts/limits.rpl \
 	%D%/scripts/loop.rpl \
 	%D%/scripts/observe.rpl \
+	%D%/scripts/races.rpl \
 	%D%/scripts/spoof.rpl \
+	%D%/scripts/stale.rpl \
 	%D%/scripts/upstream.rpl
 EXTRA_DIST += $(REPLAYS)
 TESTS += $(REPLAYS)

@@ -5,7 +5,7 @@
  * command that expects something is one test.
  *
  *   policy ... end               the policy, in between
- *   query WHO ADDRESS NAME TYPE [edns] [tcp]
+ *   query WHO ADDRESS NAME TYPE [edns] [do] [cd] [tcp]
  *                                a client asks; WHO names it from here on
  *   flood WHO N ADDRESS NAME TYPE
  *                                the same, N times
@@ -23,6 +23,8 @@
  *   opened                       the server of the connection is verified
  *   untrusted                    it is not who it should be
  *   deaf ERRNO                   the connection cannot be written to from here on
+ *   hangup WHO                   the connection of its query, which waits, closes
+ *   asked plain|do|cd ...        with which bits it was sent
  *   pattern yes|no               what was sent has upper-case letters in its name, or none
  *   upstream none                nothing else was sent upstream
  *   previous                     what was sent before that is what is answered below
@@ -115,6 +117,8 @@ static void ask(struct script *s, struct world_client *client, unsigned i, unsig
 	ldns_pkt_set_id(pkt, (uint16_t)s->world->n_clients);
 	if (has_word(s, "edns"))
 		ldns_pkt_set_edns_udp_size(pkt, 1232);
+	ldns_pkt_set_edns_do(pkt, has_word(s, "do"));
+	ldns_pkt_set_cd(pkt, has_word(s, "cd"));
 	if (ldns_pkt2wire(&wire, pkt, &len) != LDNS_STATUS_OK)
 		stop_script(s, "not a query");
 	while (n-- > 0)
@@ -218,6 +222,26 @@ static void do_silence(struct script *s)
 	check(s, client->n_answers == 0, "%s has no answer", client->name);
 }
 
+static void do_hangup(struct script *s)
+{
+	struct world_client *client = find_client(s, word_at(s, 1));
+
+	if (client->waiting == NULL)
+		stop_script(s, "it has no query over TCP that waits");
+	query_cancel(client->waiting);
+}
+
+static void do_asked(struct script *s)
+{
+	ldns_pkt *pkt = NULL;
+
+	if (ldns_wire2pkt(&pkt, s->current->bytes, s->current->len) != LDNS_STATUS_OK)
+		stop_script(s, "what was sent upstream is no query");
+	check(s, ldns_pkt_edns_do(pkt) == has_word(s, "do"), "DO is %d", ldns_pkt_edns_do(pkt));
+	check(s, ldns_pkt_cd(pkt) == has_word(s, "cd"), "CD is %d", ldns_pkt_cd(pkt));
+	ldns_pkt_free(pkt);
+}
+
 static void do_leases(struct script *s)
 {
 	const char *what = word_at(s, 1);
@@ -290,6 +314,7 @@ static const struct command {
 	{ "leased", do_leased },       { "audit", do_audit },
 	{ "record", do_record },       { "records", do_records },
 	{ "pass", do_pass },           { "date", do_date },
+	{ "hangup", do_hangup },       { "asked", do_asked },
 	{ "previous", do_previous },   { "pattern", do_pattern },
 	{ "probe", do_probe },         { "connects", do_connects },
 	{ "opened", do_opened },       { "untrusted", do_untrusted },

@@ -97,11 +97,19 @@ const char *client_interface(const struct client *client, char ret_name[IF_NAMES
 
 void client_hold(struct client *client)
 {
+	struct world_client *from = (struct world_client *)(void *)client->connection;
+
 	list_init(&client->held);
+	if (from != NULL)
+		from->waiting = client;
 }
 
 void client_release(struct client *client)
 {
+	struct world_client *from = (struct world_client *)(void *)client->connection;
+
+	if (from != NULL)
+		from->waiting = NULL;
 	client->connection = NULL;
 }
 

@@ -20,8 +20,9 @@ enum { WORLD_CLIENTS = 64 };
 /* A client's one query, and what came back. */
 struct world_client {
 	struct client client;
-	char name[32];      /* in the script */
-	unsigned n_answers; /* more than one is a fault */
+	struct client *waiting; /* its query's copy, if that came over TCP and waits */
+	char name[32];          /* in the script */
+	unsigned n_answers;     /* more than one is a fault */
 	size_t len;
 	uint8_t bytes[65535];
 };

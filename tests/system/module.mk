@@ -8,6 +8,7 @@ TESTS += $(SYSTEM)
 EXTRA_DIST += \
 	%D%/agents_test.py \
 	%D%/audit_test.py \
+	%D%/chain_test.py \
 	%D%/conformance_test.py \
 	%D%/conftest.py \
 	%D%/dns_test.py \

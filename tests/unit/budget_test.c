@@ -105,9 +105,9 @@ static void an_exact_host_has_no_budget(void **state)
 
 	(void)state;
 	assert_int_equal(name_parse("x.example.com", &name), 0);
-	assert_false(
-		policy_judge_name(w.policy, policy_agent_find(w.policy, &loopback, NULL), &name, A, NOW)
-			.metered);
+	assert_false(policy_judge_name(w.policy, policy_agent_find(w.policy, &loopback, NULL),
+				       &name, A, NOW)
+			     .metered);
 	end(&w);
 }
 

@@ -12,6 +12,7 @@ UNIT += \
 	%D%/bell_test \
 	%D%/budget_test \
 	%D%/budget_traffic_test \
+	%D%/cache_test \
 	%D%/connection_test \
 	%D%/cookie_test \
 	%D%/lease_parts_test \
@@ -54,6 +55,8 @@ TESTS += $(UNIT)
 %C%_budget_traffic_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_budget_traffic_test_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) \
 	$(CMOCKA_LIBS)
+%C%_cache_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
+%C%_cache_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_connection_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 %C%_connection_test_LDADD = libresolver.a libbase.a $(UV_LIBS) $(CMOCKA_LIBS)
 %C%_cookie_test_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)

@@ -200,6 +200,7 @@ static void defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(resolver->ttl_min_s, 5);
 	assert_int_equal(resolver->ttl_max_s, 3600);
 	assert_int_equal(resolver->cache_entries, 10000);
+	assert_int_equal(resolver->stale_s, 3600);
 	assert_string_equal(nftables->family, "inet");
 	assert_string_equal(nftables->table, "bailiwick");
 	assert_int_equal(nftables->manage, POLICY_MANAGE_SETS);
