@@ -9,7 +9,8 @@ EXTRA_DIST += \
 	%D%/name.in \
 	%D%/policy.in \
 	%D%/question.in \
-	%D%/replay_main.c
+	%D%/replay_main.c \
+	%D%/vet.in
 FUZZERS = \
 	%D%/frames_fuzz \
 	%D%/list_fuzz \
@@ -17,7 +18,8 @@ FUZZERS = \
 	%D%/message_fuzz \
 	%D%/name_fuzz \
 	%D%/policy_fuzz \
-	%D%/question_fuzz
+	%D%/question_fuzz \
+	%D%/vet_fuzz
 check_PROGRAMS += $(FUZZERS)
 %C%_frames_fuzz_SOURCES = %D%/frames_fuzz.c
 %C%_frames_fuzz_LDADD = libresolver.a libbase.a
@@ -36,6 +38,9 @@ check_PROGRAMS += $(FUZZERS)
 %C%_question_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
 %C%_question_fuzz_SOURCES = %D%/question_fuzz.c
 %C%_question_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
+%C%_vet_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(LDNS_CFLAGS)
+%C%_vet_fuzz_SOURCES = %D%/vet_fuzz.c
+%C%_vet_fuzz_LDADD = libresolver.a libpolicy.a libbase.a $(POLICY_LIBS) $(LDNS_LIBS)
 if FUZZ
 %C%_frames_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_list_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -44,6 +49,7 @@ if FUZZ
 %C%_name_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_policy_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_question_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+%C%_vet_fuzz_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 %C%_frames_fuzz_SOURCES += %D%/replay_main.c
 %C%_list_fuzz_SOURCES += %D%/replay_main.c
@@ -52,6 +58,7 @@ else
 %C%_name_fuzz_SOURCES += %D%/replay_main.c
 %C%_policy_fuzz_SOURCES += %D%/replay_main.c
 %C%_question_fuzz_SOURCES += %D%/replay_main.c
+%C%_vet_fuzz_SOURCES += %D%/replay_main.c
 TESTS += $(FUZZERS)
 endif
 
