@@ -276,10 +276,11 @@ static unsigned put_body(struct writer *w, const struct question *question,
 			 const struct answer *answer, unsigned *ret_n_authorities)
 {
 	const struct reply *chain = answer->chain;
-	struct proofs proofs = { .more = false };
+	struct proofs proofs; /* few answers have some: the rest stays as it is */
 	size_t owner = WIRE_HEADER;
 	unsigned n = 0;
 
+	proofs.more = proofs.signed_soa = false;
 	*ret_n_authorities = 0;
 	if (chain != NULL) {
 		if (chain->flags & REPLY_PROVED)
