@@ -18,6 +18,7 @@
 #include <time.h>
 #include "base/limits.h"
 #include "base/own.h"
+#include "cli/explain_grant.h"
 #include "cli/url.h"
 #include "policy/policy.h"
 
@@ -160,86 +161,6 @@ static const struct policy_verdict *decide(const struct question *q, const struc
 	if (name->code == POLICY_DENY && q->n_types > 1 && v->types[1].code == POLICY_ALLOW)
 		name = &v->types[1];
 	return name->code == POLICY_ALLOW && v->has_connect ? &v->connect : name;
-}
-
-static json_t *escaped_json(const char *text)
-{
-	OWN(own_free) char *escaped = cli_escape(text);
-
-	return json_string(escaped != NULL ? escaped : "out of memory");
-}
-
-static json_t *time_to_json(int64_t time_s)
-{
-	time_t time = time_s;
-	char text[32];
-	struct tm tm;
-
-	if (gmtime_r(&time, &tm) == NULL ||
-	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%MZ", &tm) == 0)
-		return json_null();
-	return json_string(text);
-}
-
-/* Say of a grant with hours when they end, or when they begin next. */
-static void add_hours(json_t *object, const struct policy_grant *grant, int64_t now_s)
-{
-	int64_t opens_s = policy_grant_opens(grant, now_s);
-
-	if (grant->n_hours == 0)
-		return;
-	if (opens_s == now_s)
-		json_object_set_new(object, "until",
-				    time_to_json(policy_grant_until(grant, now_s)));
-	else if (opens_s != INT64_MAX)
-		json_object_set_new(object, "opens", time_to_json(opens_s));
-}
-
-static json_t *grant_to_json(const struct policy_grant *grant, int64_t now_s)
-{
-	json_t *object;
-
-	if (grant == NULL)
-		return json_null();
-	object = json_pack("{s:s, s:s, s:s, s:o, s:i}", "label", grant->label, "owner",
-			   grant->owner, "reason", grant->reason, "file",
-			   escaped_json(grant->place.file), "line", (int)grant->place.line);
-	if (grant->expires_s != INT64_MAX) {
-		time_t expires = grant->expires_s;
-		char text[16];
-		struct tm tm;
-
-		if (gmtime_r(&expires, &tm) != NULL &&
-		    strftime(text, sizeof(text), "%Y-%m-%d", &tm) > 0)
-			json_object_set_new(object, "expires", json_string(text));
-	}
-	add_hours(object, grant, now_s);
-	return object;
-}
-
-/* Add to @object, which is of @grant, what an agent may ask for by it where @verdict covers @name. */
-static void add_budget(json_t *object, const struct policy_grant *grant,
-		       const struct policy_verdict *verdict, const struct name *name)
-{
-	const struct policy_rate *rate = &grant->budget.rate;
-	char text[NAME_TEXT_SIZE];
-	struct name domain;
-	const uint8_t *wire;
-	size_t len;
-
-	if (verdict->domain_labels != 0) {
-		wire = name_suffix(name, (unsigned)name->labels - verdict->domain_labels, &len);
-		if (name_from_wire(wire, len, &domain) == 0)
-			name_print(&domain, text);
-		json_object_set_new(object, "domain", json_string(text));
-		json_object_set_new(object, "max_names", json_integer(grant->budget.names));
-		json_object_set_new(object, "max_labels", json_integer(grant->budget.labels));
-	}
-	if (rate->actions != 0) {
-		snprintf(text, sizeof(text), "%u/%c", rate->actions,
-			 rate->window_ms == 1000 ? 's' : 'm');
-		json_object_set_new(object, "max_rate", json_string(text));
-	}
 }
 
 /* Add to @object where @address is, as far as a database knows. */
@@ -417,31 +338,24 @@ static json_t *answer_to_json(const char *what, const struct policy *policy,
 		name_print(&q->name, text);
 	object = json_pack(
 		"{s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:n}", "asked",
-		escaped_json(what), q->is_address ? "address" : "name", text, "client", client,
+		explain_text(what), q->is_address ? "address" : "name", text, "client", client,
 		"verdict", verdict_word(verdict), "reason", policy_reason_word(verdict->reason),
 		"sentence", policy_reason_sentence(verdict->reason), "file",
-		escaped_json(verdict->place.file), "line", (int)verdict->place.line, "grant",
-		grant_to_json(grant, q->now_s), "dns", dns_to_json(policy, q, v), "nftables",
+		explain_text(verdict->place.file), "line", (int)verdict->place.line, "grant",
+		explain_grant(grant, q->now_s), "dns", dns_to_json(policy, q, v), "nftables",
 		nftables_to_json(policy, q, v), "proxy");
 	if (agent != NULL && *policy_agent_name(agent) != '\0')
 		json_object_set_new(object, "agent", json_string(policy_agent_name(agent)));
 	if (q->is_address)
 		add_origin(object, policy, &q->address);
 	if (grant != NULL)
-		add_budget(json_object_get(object, "grant"), grant, verdict, &q->name);
+		explain_budget(json_object_get(object, "grant"), grant, verdict, &q->name);
 	if (q->port != 0) {
 		json_object_set_new(object, "port", json_integer(q->port));
 		json_object_set_new(object, "protocol",
 				    json_string(q->protocol == IPPROTO_UDP ? "udp" : "tcp"));
 	}
 	return object;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text != NULL ? text : "";
 }
 
 static void print_dns(const json_t *array)
@@ -452,8 +366,8 @@ static void print_dns(const json_t *array)
 		const json_t *row = json_array_get(array, i);
 		const json_t *pins = json_object_get(row, "addresses");
 
-		printf("%-10s%s: %s", i == 0 ? "dns" : "", text_of(row, "type"),
-		       text_of(row, "answer"));
+		printf("%-10s%s: %s", i == 0 ? "dns" : "", explain_member(row, "type"),
+		       explain_member(row, "answer"));
 		if (pins != NULL && json_array_size(pins) == 0)
 			fputs(", of which none has this type: NODATA", stdout);
 		for (size_t j = 0; j < json_array_size(pins); j++)
@@ -472,54 +386,35 @@ static void print_nftables(const json_t *array)
 		       json_string_value(json_array_get(array, i)));
 }
 
-static void print_grant(const json_t *grant)
-{
-	const char *expires = text_of(grant, "expires");
-
-	printf("grant     %s\n", text_of(grant, "label"));
-	printf("          owner: %s\n", text_of(grant, "owner"));
-	printf("          reason: %s\n", text_of(grant, "reason"));
-	printf("          expires: %s\n", *expires ? expires : "never");
-	if (*text_of(grant, "until") != '\0')
-		printf("          hours: until %s\n", text_of(grant, "until"));
-	if (*text_of(grant, "opens") != '\0')
-		printf("          hours: closed until %s\n", text_of(grant, "opens"));
-	if (json_object_get(grant, "domain") != NULL)
-		printf("          a minute: %d names and %d bytes of new labels in %s\n",
-		       (int)json_integer_value(json_object_get(grant, "max_names")),
-		       (int)json_integer_value(json_object_get(grant, "max_labels")),
-		       text_of(grant, "domain"));
-	if (json_object_get(grant, "max_rate") != NULL)
-		printf("          questions: %s\n", text_of(grant, "max_rate"));
-}
-
 static void print_answer(const json_t *answer)
 {
 	const json_t *grant = json_object_get(answer, "grant");
-	const char *name = text_of(answer, "name");
-	const char *verdict = text_of(answer, "verdict"), *agent = text_of(answer, "agent");
+	const char *name = explain_member(answer, "name");
+	const char *verdict = explain_member(answer, "verdict"),
+		   *agent = explain_member(answer, "agent");
 	int port = (int)json_integer_value(json_object_get(answer, "port"));
 
-	printf("%s%s", *name ? name : text_of(answer, "address"), port ? ", port " : "");
+	printf("%s%s", *name ? name : explain_member(answer, "address"), port ? ", port " : "");
 	if (port != 0)
-		printf("%d/%s", port, text_of(answer, "protocol"));
+		printf("%d/%s", port, explain_member(answer, "protocol"));
 	printf(": %s\n", strcmp(verdict, "allow") == 0  ? "allowed"
 			 : strcmp(verdict, "deny") == 0 ? "denied"
 							: "let through, for nothing is enforced");
 	if (*agent != '\0')
 		printf("agent     %s\n", agent);
-	printf("reason    %s: %s\n", text_of(answer, "reason"), text_of(answer, "sentence"));
-	printf("place     %s", text_of(answer, "file"));
+	printf("reason    %s: %s\n", explain_member(answer, "reason"),
+	       explain_member(answer, "sentence"));
+	printf("place     %s", explain_member(answer, "file"));
 	if (json_integer_value(json_object_get(answer, "line")) != 0)
 		printf(":%d", (int)json_integer_value(json_object_get(answer, "line")));
 	putchar('\n');
 	if (json_object_get(answer, "country") != NULL)
-		printf("country   %s\n", text_of(answer, "country"));
+		printf("country   %s\n", explain_member(answer, "country"));
 	if (json_object_get(answer, "asn") != NULL)
 		printf("asn       AS%u\n",
 		       (unsigned)json_integer_value(json_object_get(answer, "asn")));
 	if (!json_is_null(grant))
-		print_grant(grant);
+		explain_print_grant(grant);
 	print_dns(json_object_get(answer, "dns"));
 	print_nftables(json_object_get(answer, "nftables"));
 	puts("proxy     there is none yet: connections are not looked into");

@@ -6,6 +6,8 @@ bailiwick_SOURCES = \
 	%D%/cli.h \
 	%D%/escape.c \
 	%D%/explain.c \
+	%D%/explain_grant.c \
+	%D%/explain_grant.h \
 	%D%/log.c \
 	%D%/main.c \
 	%D%/print.c \

@@ -88,6 +88,7 @@ void ask_forget(struct lease_ask *ask)
 	forget_waits(ask);
 	list_drop(&ask->waits);
 	ask->waits = (struct list){ .next = NULL };
+	ask->guard = NULL;
 }
 
 void asks_forget(struct list *waiting)
@@ -98,10 +99,13 @@ void asks_forget(struct list *waiting)
 
 void lease_ask_drop(struct lease_ask *ask)
 {
-	if (ask->desk == NULL)
+	struct guard *guard = ask->guard;
+
+	if (guard == NULL)
 		return;
-	guard_enter(ask->desk->guard, ask->desk->loop);
+	guard_enter(guard, ask->desk->loop);
 	if (ask->waits.next != NULL)
 		ask_forget(ask);
-	guard_leave(ask->desk->guard);
+	ask->guard = NULL;
+	guard_leave(guard);
 }

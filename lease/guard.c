@@ -54,6 +54,7 @@ void guard_tell(struct lease_desk *desk)
 		int status = ask->status;
 
 		ask->waits = (struct list){ .next = NULL };
+		ask->guard = NULL;
 		guard_leave(desk->guard);
 		ask->done(ask, status);
 		guard_enter(desk->guard, desk->loop);
@@ -80,7 +81,7 @@ void guard_desk_close(struct lease_desk *desk)
 
 	guard_enter(desk->guard, desk->loop);
 	while ((node = list_take(&desk->told)) != NULL)
-		list_owner(node, struct lease_ask, waits)->waits = (struct list){ .next = NULL };
+		*list_owner(node, struct lease_ask, waits) = (struct lease_ask){ .status = 0 };
 	guard_leave(desk->guard);
 	loop_bell_stop(&desk->bell);
 }

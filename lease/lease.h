@@ -65,10 +65,12 @@
  */
 struct lease_table;
 struct lease_desk;
+struct guard;
 
 /* An ask for leases, inside the asker. All zero is one that is not under way. */
 struct lease_ask {
 	struct lease_desk *desk; /* where it is asked: set before; NULL: on the table's own loop */
+	struct guard *guard;     /* of the table: NULL if it is not under way */
 	struct list waits;       /* of the table */
 	unsigned n_waits;
 	int status;

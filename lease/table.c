@@ -499,6 +499,7 @@ int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy 
 
 	if (ask->desk == NULL)
 		ask->desk = &table->guard.home;
+	ask->guard = &table->guard;
 	guard_enter(&table->guard, ask->desk->loop);
 
 	int r = grant_all(table, ask, policy, wanted);
@@ -506,7 +507,9 @@ int lease_grant(struct lease_table *table, struct lease_ask *ask, struct policy 
 	set_timer(table);
 	guard_leave(&table->guard);
 	/* What was leased before something failed stays: the policy allows it. */
-	if (r < 0 && r != -EINPROGRESS)
+	if (r == 0)
+		ask->guard = NULL;
+	else if (r != -EINPROGRESS)
 		lease_ask_drop(ask);
 	return r;
 }

@@ -26,4 +26,6 @@ libpolicy_a_SOURCES = \
 	%D%/special.c %D%/special.h \
 	%D%/type.c \
 	%D%/utf8.c %D%/utf8.h \
-	%D%/value.c %D%/value.h
+	%D%/value.c %D%/value.h \
+	%D%/value_net.c \
+	%D%/value_word.c %D%/value_word.h

@@ -13,98 +13,7 @@
 #include "policy/host.h"
 #include "policy/hours.h"
 #include "policy/list.h"
-
-/* A value under way: the words of it, one by one, each with its line. */
-struct value {
-	struct load *load;
-	const struct schema_key *row;
-	const char *file;
-	struct read_piece *piece;
-	char *rest;    /* of the piece */
-	unsigned line; /* of the last word */
-	void *field;
-};
-
-static struct policy_place here(const struct value *v)
-{
-	return (struct policy_place){ v->file, v->line };
-}
-
-/* The next word of @v; NULL behind the last. One that no message could quote is a fault. */
-static const char *next_word(struct value *v)
-{
-	enum { WORD_MAX = 1024 };
-
-	while (v->piece != NULL) {
-		char *word = strtok_r(v->rest, " \t", &v->rest);
-
-		v->line = v->piece->line;
-		if (word != NULL && strlen(word) <= WORD_MAX)
-			return word;
-		if (word != NULL) {
-			load_fault(v->load, here(v),
-				   "a word of %zu bytes is too long; items of a list are "
-				   "separated by blanks",
-				   strlen(word));
-			continue;
-		}
-		v->piece = v->piece->next;
-		v->rest = v->piece != NULL ? v->piece->text : NULL;
-	}
-	return NULL;
-}
-
-/* The only word of @v; NULL, and a fault, if there are more. */
-static const char *only_word(struct value *v)
-{
-	const char *word = next_word(v);
-
-	if (next_word(v) == NULL)
-		return word;
-	load_fault(v->load, here(v), "`%s` takes one value", v->row->key);
-	return NULL;
-}
-
-/* How many words @v has, at least; each is followed by a blank or an end. */
-static size_t count_words(const struct value *v)
-{
-	size_t n = 0;
-
-	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
-		for (const char *at = p->text; *at != '\0';) {
-			at += strspn(at, " \t");
-			n += *at != '\0';
-			at += strcspn(at, " \t");
-		}
-	return n;
-}
-
-/* Make room in @list for as many items of @size bytes as @v has words. */
-static bool make_room(struct value *v, struct value_list *list, size_t size)
-{
-	list->items = load_keep(v->load, count_words(v) * size);
-	list->n = 0;
-	return list->items != NULL;
-}
-
-/* Drop what stands twice in @list, whose items have @size bytes, and tell of it. */
-static void drop_doubles(struct value *v, struct value_list *list, size_t size)
-{
-	unsigned n = 0;
-	char *items = list->items;
-
-	for (unsigned i = 0; i < list->n; i++) {
-		bool twice = false;
-
-		for (unsigned j = 0; j < n && !twice; j++)
-			twice = memcmp(items + j * size, items + i * size, size) == 0;
-		if (!twice)
-			memmove(items + n++ * size, items + i * size, size);
-	}
-	if (n < list->n)
-		load_warn(v->load, here(v), "`%s` lists the same value twice", v->row->key);
-	list->n = n;
-}
+#include "policy/value_word.h"
 
 static void parse_text(struct value *v)
 {
@@ -128,7 +37,8 @@ static void parse_path(struct value *v)
 	const char *path = *(const char **)v->field;
 
 	if (path != NULL && path[0] != '/')
-		load_fault(v->load, here(v), "the value of `%s` is no absolute path", v->row->key);
+		load_fault(v->load, value_here(v), "the value of `%s` is no absolute path",
+			   v->row->key);
 }
 
 static void parse_files(struct value *v)
@@ -155,22 +65,22 @@ static void parse_lists(struct value *v)
 	struct list_file *files;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(*files)))
+	if (!value_make_room(v, list, sizeof(*files)))
 		return;
 	files = list->items;
-	while ((word = next_word(v)) != NULL) {
+	while ((word = value_next_word(v)) != NULL) {
 		struct list_file *file = &files[list->n];
 
 		file->word = word;
 		file->path = path_beside(v->load, v->file, word);
-		file->place = here(v);
+		file->place = value_here(v);
 		list->n += file->path != NULL;
 	}
 }
 
 static void parse_word(struct value *v)
 {
-	const char *word = only_word(v);
+	const char *word = value_only_word(v);
 	const char *at = v->row->words;
 
 	if (word == NULL)
@@ -184,7 +94,7 @@ static void parse_word(struct value *v)
 		}
 		at += len + (at[len] == ' ');
 	}
-	load_fault(v->load, here(v), "`%s` is none of: %s", word, v->row->words);
+	load_fault(v->load, value_here(v), "`%s` is none of: %s", word, v->row->words);
 }
 
 struct unit {
@@ -206,7 +116,7 @@ static const struct unit size_units[] = { { "B", 1, 1 },
 /* A number in @units; 0 needs none. What it stands for is told in @example if it is not right. */
 static void parse_number(struct value *v, const struct unit *units, const char *example)
 {
-	const char *word = only_word(v);
+	const char *word = value_only_word(v);
 	unsigned long long number;
 	char *end;
 
@@ -218,16 +128,16 @@ static void parse_number(struct value *v, const struct unit *units, const char *
 	       !(number == 0 && *end == '\0'))
 		units++;
 	if (strspn(word, "0123456789") == 0 || errno != 0 || units->name == NULL) {
-		load_fault(v->load, here(v), "`%s` is no %s, such as %s", word,
+		load_fault(v->load, value_here(v), "`%s` is no %s, such as %s", word,
 			   value_type_words(v->row->type), example);
 		return;
 	}
 	if (number % units->over != 0 || number > UINT64_MAX / units->times ||
 	    number * units->times / units->over < v->row->min ||
 	    number * units->times / units->over > v->row->max) {
-		load_fault(v->load, here(v), "`%s` is out of range: `%s` goes from %llu to %llu%s",
-			   word, v->row->key, (unsigned long long)v->row->min,
-			   (unsigned long long)v->row->max,
+		load_fault(v->load, value_here(v),
+			   "`%s` is out of range: `%s` goes from %llu to %llu%s", word, v->row->key,
+			   (unsigned long long)v->row->min, (unsigned long long)v->row->max,
 			   v->row->type == VALUE_DURATION ? " whole seconds"
 			   : v->row->type == VALUE_SIZE   ? " bytes"
 							  : "");
@@ -253,10 +163,10 @@ static void parse_size(struct value *v)
 
 static void parse_rate(struct value *v)
 {
-	const char *word = only_word(v);
+	const char *word = value_only_word(v);
 
 	if (word != NULL && policy_rate_parse(word, v->field) < 0)
-		load_fault(v->load, here(v),
+		load_fault(v->load, value_here(v),
 			   "`%s` is no rate: it is NUMBER/s or NUMBER/m, of 1 to 1000000, such as "
 			   "600/m",
 			   word);
@@ -264,7 +174,7 @@ static void parse_rate(struct value *v)
 
 static void parse_date(struct value *v)
 {
-	const char *word = only_word(v);
+	const char *word = value_only_word(v);
 	struct tm tm = { .tm_isdst = 0 };
 	struct tm again;
 	char text[16];
@@ -282,7 +192,7 @@ static void parse_date(struct value *v)
 			return;
 		}
 	}
-	load_fault(v->load, here(v), "`%s` is no date, such as 2027-02-28", word);
+	load_fault(v->load, value_here(v), "`%s` is no date, such as 2027-02-28", word);
 }
 
 static bool pack_host(struct load *load, const struct host_parsed *parsed, struct host *host)
@@ -303,7 +213,7 @@ static bool pack_host(struct load *load, const struct host_parsed *parsed, struc
 static void parse_hosts(struct value *v)
 {
 	struct value_list *list = v->field;
-	struct host *hosts = load_scratch(v->load, count_words(v) * sizeof(*hosts));
+	struct host *hosts = load_scratch(v->load, value_count_words(v) * sizeof(*hosts));
 	struct host_parsed parsed;
 	const char *word;
 	struct err err;
@@ -312,11 +222,11 @@ static void parse_hosts(struct value *v)
 	list->n = 0;
 	if (hosts == NULL)
 		return;
-	while ((word = next_word(v)) != NULL) {
+	while ((word = value_next_word(v)) != NULL) {
 		struct host *host = &hosts[list->n];
 
 		if (host_parse(word, &parsed, &err) < 0) {
-			load_fault(v->load, here(v), "%s", err.text);
+			load_fault(v->load, value_here(v), "%s", err.text);
 			continue;
 		}
 		host->line = v->line;
@@ -345,16 +255,16 @@ static bool parse_port(struct value *v, const char *word, struct policy_port *re
 	const char *kind = from >= 0 && to >= 0 && *end == '/' ? end + 1 : "tcp";
 
 	if (from < 0 || to < from) {
-		load_fault(v->load, here(v),
+		load_fault(v->load, value_here(v),
 			   "`%s` is no port: it is NUMBER or FROM-TO, of 1 to 65535", word);
 		return false;
 	}
 	if (strcmp(kind, "tcp") != 0 && strcmp(kind, "udp") != 0) {
-		load_fault(v->load, here(v), "`%s`: a port is /tcp or /udp", word);
+		load_fault(v->load, value_here(v), "`%s`: a port is /tcp or /udp", word);
 		return false;
 	}
 	if ((from <= 53 && to >= 53) || (from <= 853 && to >= 853)) {
-		load_fault(v->load, here(v),
+		load_fault(v->load, value_here(v),
 			   "`%s`: port %d is never opened, since DNS is answered here alone", word,
 			   from <= 53 && to >= 53 ? 53 : 853);
 		return false;
@@ -401,13 +311,13 @@ static void parse_ports(struct value *v)
 	struct value_list *list = v->field;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(struct policy_port)))
+	if (!value_make_room(v, list, sizeof(struct policy_port)))
 		return;
-	while ((word = next_word(v)) != NULL)
+	while ((word = value_next_word(v)) != NULL)
 		list->n += parse_port(v, word, (struct policy_port *)list->items + list->n);
 	if (join_ports(list) > LIMIT_GRANT_PORTS)
-		load_fault(v->load, here(v), "a grant opens at most %d ports, ranges counted out",
-			   LIMIT_GRANT_PORTS);
+		load_fault(v->load, value_here(v),
+			   "a grant opens at most %d ports, ranges counted out", LIMIT_GRANT_PORTS);
 }
 
 static void parse_types(struct value *v)
@@ -416,20 +326,21 @@ static void parse_types(struct value *v)
 	uint16_t *types;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(*types)))
+	if (!value_make_room(v, list, sizeof(*types)))
 		return;
 	types = list->items;
-	while ((word = next_word(v)) != NULL) {
+	while ((word = value_next_word(v)) != NULL) {
 		int type = policy_type_parse(word);
 
 		if (type < 0)
-			load_fault(v->load, here(v), "`%s` is no record type", word);
+			load_fault(v->load, value_here(v), "`%s` is no record type", word);
 		else if (type != 1 && type != 28)
-			load_fault(v->load, here(v), "`%s`: only A and AAAA can be answered", word);
+			load_fault(v->load, value_here(v), "`%s`: only A and AAAA can be answered",
+				   word);
 		else
 			types[list->n++] = (uint16_t)type;
 	}
-	drop_doubles(v, list, sizeof(*types));
+	value_drop_doubles(v, list, sizeof(*types));
 }
 
 /* Parse a list of countries, or of autonomous systems. */
@@ -440,233 +351,19 @@ static void parse_origins(struct value *v)
 	struct origin *origins;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(*origins)))
+	if (!value_make_room(v, list, sizeof(*origins)))
 		return;
 	origins = list->items;
-	while ((word = next_word(v)) != NULL)
+	while ((word = value_next_word(v)) != NULL)
 		if ((countries ? geo_country_parse(word, origins[list->n].country)
 			       : geo_asn_parse(word, &origins[list->n].asn)) == 0)
 			list->n++;
 		else
-			load_fault(v->load, here(v),
+			load_fault(v->load, value_here(v),
 				   countries ? "`%s` is no country's code, such as DE (ISO 3166-1)"
 					     : "`%s` is no autonomous system, such as AS15169",
 				   word);
-	drop_doubles(v, list, sizeof(*origins));
-}
-
-static void parse_addresses(struct value *v)
-{
-	struct value_list *list = v->field;
-	struct address *addresses;
-	const char *word;
-
-	if (!make_room(v, list, sizeof(*addresses)))
-		return;
-	addresses = list->items;
-	while ((word = next_word(v)) != NULL)
-		if (address_parse(word, &addresses[list->n]) == 0)
-			list->n++;
-		else
-			load_fault(v->load, here(v), "`%s` is no address", word);
-	drop_doubles(v, list, sizeof(*addresses));
-}
-
-static void parse_networks(struct value *v)
-{
-	struct value_list *list = v->field;
-	struct network *networks;
-	const char *word;
-
-	if (!make_room(v, list, sizeof(*networks)))
-		return;
-	networks = list->items;
-	while ((word = next_word(v)) != NULL) {
-		int r = network_parse(word, &networks[list->n]);
-
-		if (r == 0)
-			list->n++;
-		else if (r == -ERANGE)
-			load_fault(v->load, here(v), "`%s` has bits set behind its prefix", word);
-		else
-			load_fault(v->load, here(v),
-				   "`%s` is no network: it is ADDRESS or ADDRESS/PREFIX", word);
-	}
-	drop_doubles(v, list, sizeof(*networks));
-}
-
-static void add_endpoint(struct value *v, struct value_list *list, const char *word)
-{
-	struct endpoint *endpoints = list->items;
-
-	if (endpoint_parse(word, 53, &endpoints[list->n]) == 0)
-		list->n++;
-	else
-		load_fault(v->load, here(v),
-			   "`%s` is no endpoint: it is ADDRESS, ADDRESS:PORT or "
-			   "[IPV6-ADDRESS]:PORT",
-			   word);
-}
-
-static void parse_endpoints(struct value *v)
-{
-	struct value_list *list = v->field;
-	const char *word;
-
-	if (!make_room(v, list, sizeof(struct endpoint)))
-		return;
-	while ((word = next_word(v)) != NULL)
-		add_endpoint(v, list, word);
-	drop_doubles(v, list, sizeof(struct endpoint));
-}
-
-/* Read `ADDRESS[:PORT][#NAME]`, which stood behind `tls://`. */
-static bool parse_tls(struct value *v, const char *text, struct policy_upstream *upstream)
-{
-	const char *hash = strchr(text, '#');
-	char endpoint[ENDPOINT_TEXT_SIZE];
-	size_t len = hash != NULL ? (size_t)(hash - text) : strlen(text);
-	struct name name;
-
-	upstream->tls = true;
-	if (len >= sizeof(endpoint))
-		return false;
-	memcpy(endpoint, text, len);
-	endpoint[len] = '\0';
-	if (endpoint_parse(endpoint, 853, &upstream->endpoint) < 0)
-		return false;
-	if (hash == NULL)
-		return true;
-	if (name_parse(hash + 1, &name) < 0 || name.labels < 2 ||
-	    hash[1 + strspn(hash + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789-._")] != '\0')
-		return false;
-	upstream->name = load_keep_text(v->load, hash + 1);
-	return true;
-}
-
-static void add_upstream(struct value *v, struct value_list *list, const char *word)
-{
-	struct policy_upstream *upstreams = list->items;
-	struct policy_upstream upstream = { .place = here(v) };
-	bool good = strncmp(word, "tls://", 6) == 0
-			    ? parse_tls(v, word + 6, &upstream)
-			    : endpoint_parse(word, 53, &upstream.endpoint) == 0;
-
-	if (!good) {
-		load_fault(
-			v->load, here(v),
-			"`%s` is no upstream: it is ADDRESS or ADDRESS:PORT, with "
-			"tls://ADDRESS#NAME or tls://ADDRESS:PORT#NAME if it is asked by TLS; an "
-			"IPv6 address before a port stands in brackets",
-			word);
-		return;
-	}
-	for (unsigned i = 0; i < list->n; i++)
-		if (upstream.tls == upstreams[i].tls &&
-		    endpoint_equal(&upstream.endpoint, &upstreams[i].endpoint)) {
-			load_warn(v->load, here(v), "`%s` lists the same value twice", v->row->key);
-			return;
-		}
-	if (list->n == POLICY_UPSTREAMS_MAX)
-		load_fault(v->load, here(v), "there are at most %d upstreams",
-			   POLICY_UPSTREAMS_MAX);
-	else
-		upstreams[list->n++] = upstream;
-}
-
-static void parse_upstreams(struct value *v)
-{
-	struct value_list *list = v->field;
-	bool automatic = false;
-	unsigned n_words = 0;
-	const char *word;
-
-	if (!make_room(v, list, sizeof(struct policy_upstream)))
-		return;
-	for (; (word = next_word(v)) != NULL; n_words++)
-		if (strcmp(word, "auto") == 0)
-			automatic = true;
-		else
-			add_upstream(v, list, word);
-	if (automatic && n_words > 1)
-		load_fault(v->load, here(v), "`auto` stands alone in `%s`", v->row->key);
-}
-
-/* True if @text can stand in a ruleset as the name of a table or a set. */
-static bool is_nft_name(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-				  "0123456789.-";
-
-	return strspn(text, letters) > 0 && text[strspn(text, all)] == '\0' && strlen(text) < 128;
-}
-
-static void parse_table(struct value *v)
-{
-	const char *family = next_word(v);
-	const char *table = next_word(v);
-
-	if (table == NULL || next_word(v) != NULL || strcmp(family, "inet") != 0 ||
-	    !is_nft_name(table)) {
-		load_fault(v->load, here(v),
-			   "a table is `inet NAME`, its name of letters, digits, "
-			   "`_`, `-` and `.`");
-		return;
-	}
-	*(const char **)v->field = load_keep_text(v->load, table);
-}
-
-static void parse_interfaces(struct value *v)
-{
-	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "0123456789_.-@";
-	struct value_list *list = v->field;
-	const char **interfaces;
-	const char *word;
-
-	if (!make_room(v, list, sizeof(*interfaces)))
-		return;
-	interfaces = list->items;
-	while ((word = next_word(v)) != NULL)
-		if (strlen(word) <= 15 && word[strspn(word, all)] == '\0')
-			interfaces[list->n++] = load_keep_text(v->load, word);
-		else
-			load_fault(v->load, here(v), "`%s` is no interface's name", word);
-}
-
-static void parse_push(struct value *v, const struct read_piece *piece, struct value_list *list)
-{
-	struct policy_push *pushes = list->items;
-	char *rest = piece->text;
-	const char *family = strtok_r(rest, " \t", &rest);
-	const char *table = strtok_r(rest, " \t", &rest);
-	const char *set = strtok_r(rest, " \t", &rest);
-
-	v->line = piece->line;
-	if (set == NULL || strtok_r(rest, " \t", &rest) != NULL ||
-	    (strcmp(family, "ip") != 0 && strcmp(family, "ip6") != 0 &&
-	     strcmp(family, "inet") != 0) ||
-	    !is_nft_name(table) || !is_nft_name(set)) {
-		load_fault(v->load, here(v),
-			   "each line of `push` is FAMILY TABLE SET, "
-			   "the family ip, ip6 or inet");
-		return;
-	}
-	pushes[list->n++] = (struct policy_push){ load_keep_text(v->load, family),
-						  load_keep_text(v->load, table),
-						  load_keep_text(v->load, set), here(v) };
-}
-
-static void parse_pushes(struct value *v)
-{
-	struct value_list *list = v->field;
-
-	if (!make_room(v, list, sizeof(struct policy_push)))
-		return;
-	for (const struct read_piece *p = v->piece; p != NULL; p = p->next)
-		parse_push(v, p, list);
+	value_drop_doubles(v, list, sizeof(*origins));
 }
 
 static void parse_hours(struct value *v)
@@ -679,16 +376,16 @@ static void parse_hours(struct value *v)
 
 	if (week == NULL)
 		return;
-	while ((word = next_word(v)) != NULL) {
+	while ((word = value_next_word(v)) != NULL) {
 		if (hours_parse_days(word, &days))
 			continue;
 		if (!hours_parse_times(word, &from, &to))
-			load_fault(v->load, here(v),
+			load_fault(v->load, value_here(v),
 				   "`%s` is neither days, such as Mon-Fri or Sat, nor hours, such "
 				   "as 08:00-18:00 or 22:00-06:00",
 				   word);
 		else if (days == 0)
-			load_fault(v->load, here(v),
+			load_fault(v->load, value_here(v),
 				   "`%s` stands without days before it, as in Mon-Sun %s", word,
 				   word);
 		else
@@ -697,7 +394,7 @@ static void parse_hours(struct value *v)
 		any = true;
 	}
 	if (days != 0 || !any)
-		load_fault(v->load, here(v),
+		load_fault(v->load, value_here(v),
 			   "`hours` ends with days without hours behind them, as in "
 			   "Sat 00:00-24:00");
 	list->items = hours_collect(v->load, week, &list->n);
@@ -709,11 +406,12 @@ static void parse_labels(struct value *v)
 	struct value_label *labels;
 	const char *word;
 
-	if (!make_room(v, list, sizeof(*labels)))
+	if (!value_make_room(v, list, sizeof(*labels)))
 		return;
 	labels = list->items;
-	while ((word = next_word(v)) != NULL)
-		labels[list->n++] = (struct value_label){ load_keep_text(v->load, word), here(v) };
+	while ((word = value_next_word(v)) != NULL)
+		labels[list->n++] =
+			(struct value_label){ load_keep_text(v->load, word), value_here(v) };
 }
 
 static const struct {
@@ -735,13 +433,13 @@ static const struct {
 	[VALUE_TYPES] = { "list of record types", parse_types },
 	[VALUE_COUNTRIES] = { "list of countries", parse_origins },
 	[VALUE_ASNS] = { "list of autonomous systems", parse_origins },
-	[VALUE_ADDRESSES] = { "list of addresses", parse_addresses },
-	[VALUE_NETWORKS] = { "list of networks", parse_networks },
-	[VALUE_ENDPOINTS] = { "list of endpoints", parse_endpoints },
-	[VALUE_UPSTREAMS] = { "auto, or list of servers", parse_upstreams },
-	[VALUE_TABLE] = { "family and table", parse_table },
-	[VALUE_INTERFACES] = { "list of interfaces", parse_interfaces },
-	[VALUE_PUSHES] = { "list of sets", parse_pushes },
+	[VALUE_ADDRESSES] = { "list of addresses", value_parse_addresses },
+	[VALUE_NETWORKS] = { "list of networks", value_parse_networks },
+	[VALUE_ENDPOINTS] = { "list of endpoints", value_parse_endpoints },
+	[VALUE_UPSTREAMS] = { "auto, or list of servers", value_parse_upstreams },
+	[VALUE_TABLE] = { "family and table", value_parse_table },
+	[VALUE_INTERFACES] = { "list of interfaces", value_parse_interfaces },
+	[VALUE_PUSHES] = { "list of sets", value_parse_pushes },
 	[VALUE_HOURS] = { "list of days and hours", parse_hours },
 	[VALUE_LABELS] = { "list of labels", parse_labels },
 };

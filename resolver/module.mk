@@ -9,6 +9,7 @@ libresolver_a_SOURCES = \
 	%D%/crew.c %D%/crew.h \
 	%D%/descriptors.c %D%/descriptors.h \
 	%D%/ending.c %D%/ending.h \
+	%D%/endings.c \
 	%D%/failures.c %D%/failures.h \
 	%D%/fetch.c %D%/fetch.h \
 	%D%/frames.c %D%/frames.h \

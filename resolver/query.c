@@ -32,10 +32,7 @@ enum state { DEAD = LIFE_DEAD, ASKING, REFRESHING, LEASING, N_STATES };
 enum event { REPLIED = LIFE_FIRST_OWN_EVENT, LEASED, N_EVENTS };
 
 enum {
-	DENIAL_TTL_S = 30, /* how long a client may believe a denial: a policy can change */
-	BUDGET_TTL_S = 5,  /* the same, of one that time undoes */
 	PIN_TTL_S = 60,
-	ANY_TTL_S = 3600,         /* of a record that says nothing of a policy */
 	STALE_TTL_S = 30,         /* RFC 8767, 4 ... */
 	STALE_RECHECK_MS = 30000, /* ... and 5: for how long a failure need not be seen again */
 };
@@ -101,114 +98,20 @@ static struct query *query_of(struct life *life)
  * The ways out.
  */
 
-/* What is no question that could be judged, and what is told of it. */
-static const struct fault {
-	uint16_t rcode;
-	int ede;
-	const char *reason, *sentence;
-} faults[] = {
-	[QUESTION_FORMERR] = { WIRE_FORMERR, WIRE_EDE_NONE, "malformed", NULL },
-	[QUESTION_NOTIMP] = { WIRE_NOTIMP, WIRE_EDE_NOT_SUPPORTED, "opcode",
-			      "nothing but queries is answered here" },
-	[QUESTION_BADVERS] = { WIRE_BADVERS, WIRE_EDE_NONE, "edns-version", NULL },
-	[QUESTION_CLASS] = { WIRE_REFUSED, WIRE_EDE_NOT_SUPPORTED, "class",
-			     "no class but IN is answered here" },
-	[QUESTION_META] = { WIRE_FORMERR, WIRE_EDE_INVALID_QUERY_TYPE, "meta-type",
-			    "no record has this type" },
-	[QUESTION_OBSOLETE] = { WIRE_NOTIMP, WIRE_EDE_NOT_SUPPORTED, "meta-type",
-				"this type is not answered here" },
-	[QUESTION_TRANSFER] = { WIRE_REFUSED, WIRE_EDE_NOT_SUPPORTED, "transfer",
-				"there is no zone here to transfer" },
-	[QUESTION_COOKIE] = { WIRE_NOERROR, WIRE_EDE_NONE, "cookie", NULL },
-};
+static unsigned end(struct query *q, struct ending ending)
+{
+	finish(q, &ending);
+	return DEAD;
+}
 
 static unsigned refuse_message(struct query *q, enum question_fault fault)
 {
-	const struct fault *row = &faults[fault];
-	bool bad_cookie = fault == QUESTION_COOKIE && q->question.cookie_is_bad;
-
-	finish(q, &(struct ending){
-			  .answer = { .rcode = bad_cookie ? WIRE_BADCOOKIE : row->rcode,
-				      .ede = row->ede },
-			  .verdict = "error",
-			  .reason = row->reason,
-			  .sentence = row->sentence,
-		  });
-	return DEAD;
+	return end(q, ending_of_fault(fault, q->question.cookie_is_bad));
 }
 
-static unsigned fail(struct query *q, int ede, const char *reason, const char *sentence)
-{
-	finish(q, &(struct ending){
-			  .answer = { .rcode = WIRE_SERVFAIL, .ede = ede },
-			  .verdict = "error",
-			  .reason = reason,
-			  .sentence = sentence,
-		  });
-	return DEAD;
-}
-
-static bool is_budget(enum policy_reason reason)
-{
-	return reason == POLICY_REASON_NAMES || reason == POLICY_REASON_LABELS ||
-	       reason == POLICY_REASON_RATE;
-}
-
-/*
- * NXDOMAIN, or NODATA where something of the name exists: caches take NXDOMAIN as speaking for
- * all that lies below (RFC 8020, 2). Either way with an SOA (RFC 2308, 3).
- */
 static unsigned deny(struct query *q, const struct policy_verdict *verdict)
 {
-	bool stranger = verdict->reason == POLICY_REASON_CLIENT;
-	bool budget = is_budget(verdict->reason);
-	uint16_t rcode = verdict->exists ? WIRE_NOERROR : WIRE_NXDOMAIN;
-
-	finish(q, &(struct ending){
-			  .answer = { .rcode = stranger ? WIRE_REFUSED : rcode,
-				      .ttl_s = budget ? BUDGET_TTL_S : DENIAL_TTL_S,
-				      .soa = !stranger,
-				      .ede = stranger ? WIRE_EDE_PROHIBITED : WIRE_EDE_BLOCKED },
-			  .verdict = "deny",
-			  .reason = policy_reason_word(verdict->reason),
-			  .sentence = policy_reason_sentence(verdict->reason),
-			  .place = verdict->place,
-			  .grant = budget ? verdict->grants[0] : NULL,
-		  });
-	return DEAD;
-}
-
-/* Who asks an existing name for ANY gets one record that says nothing (RFC 8482, 4.2). */
-static unsigned answer_any(struct query *q)
-{
-	finish(q, &(struct ending){
-			  .answer = { .ttl_s = ANY_TTL_S, .any = true, .ede = WIRE_EDE_NONE },
-			  .verdict = "deny",
-			  .reason = policy_reason_word(POLICY_REASON_TYPE),
-			  .place = q->verdict.place,
-		  });
-	return DEAD;
-}
-
-/* `localhost` and below are this very host, wherever it is asked (RFC 6761, 6.3). */
-static unsigned answer_localhost(struct query *q)
-{
-	static const struct address loopback4 = { 4, { 127, 0, 0, 1 } };
-	static const struct address loopback6 = { 6, { [15] = 1 } };
-	struct ending ending = {
-		.answer = { .ttl_s = DENIAL_TTL_S, .ede = WIRE_EDE_NONE },
-		.verdict = "allow",
-		.reason = policy_reason_word(POLICY_REASON_SPECIAL),
-	};
-
-	if (q->question.type == WIRE_A)
-		ending.answer.addresses = &loopback4;
-	else if (q->question.type == WIRE_AAAA)
-		ending.answer.addresses = &loopback6;
-	ending.answer.n_addresses = ending.answer.addresses != NULL;
-	ending.answer.soa = ending.answer.n_addresses == 0;
-	finish(q, &ending);
-	return DEAD;
+	return end(q, ending_of_denial(verdict));
 }
 
 /* What @question is a key to, in the cache and upstream. */
@@ -262,41 +165,23 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 
 static unsigned fail_audit(struct query *q)
 {
-	return fail(q, WIRE_EDE_OTHER, "audit", "the audit log cannot be written");
+	return end(q,
+		   ending_of_failure(WIRE_EDE_OTHER, "audit", "the audit log cannot be written"));
 }
 
 static unsigned fail_mirror(struct query *q, int status)
 {
-	if (status == -ENFILE)
-		return fail(q, WIRE_EDE_OTHER, "leases-full", "there is no room for another lease");
-	return fail(q, WIRE_EDE_OTHER, "mirror",
-		    "the packet filter could not be told to open the address");
+	return end(q, ending_of_mirror(status));
 }
 
 static unsigned fail_busy(struct query *q)
 {
-	return fail(q, WIRE_EDE_OTHER, "busy", "too many queries are under way");
-}
-
-static unsigned fail_loop(struct query *q)
-{
-	return fail(q, WIRE_EDE_OTHER, "loop", "an upstream server asks this resolver");
+	return end(q, ending_of_upstream(-EBUSY));
 }
 
 static unsigned fail_upstream(struct query *q, int status)
 {
-	if (status == -ETIMEDOUT)
-		return fail(q, WIRE_EDE_NO_REACHABLE_AUTHORITY, "upstream-timeout",
-			    "no upstream server answered");
-	if (status == -EREMOTEIO)
-		return fail(q, WIRE_EDE_OTHER, "upstream-failed", "the upstream servers failed");
-	if (status == -EKEYREJECTED)
-		return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-untrusted",
-			    "no upstream server could prove who it is");
-	if (status == -EBUSY || status == -ENOMEM)
-		return fail_busy(q);
-	return fail(q, WIRE_EDE_NETWORK_ERROR, "upstream-unreachable",
-		    "no upstream server can be reached");
+	return end(q, ending_of_upstream(status));
 }
 
 /*
@@ -351,8 +236,8 @@ static const struct reply *look_up(struct query *q, uint32_t *ret_left_s, unsign
 	if (stale != NULL && (known != NULL || failed_ms < STALE_RECHECK_MS))
 		return use_stale(q, stale, ret_left_s);
 	if (known != NULL) {
-		*ret_state = fail(q, WIRE_EDE_CACHED_ERROR, "upstream-failed",
-				  "the upstream servers failed a moment ago");
+		*ret_state = end(q, ending_of_failure(WIRE_EDE_CACHED_ERROR, "upstream-failed",
+						      "the upstream servers failed a moment ago"));
 		return NULL;
 	}
 	int r = ask_upstream(q, name);
@@ -529,15 +414,16 @@ static unsigned begin(struct query *q)
 	uint32_t left_s;
 
 	if (upstreams_recognize(resolver->upstreams, &question->name))
-		return fail_loop(q);
+		return end(q, ending_of_failure(WIRE_EDE_OTHER, "loop",
+						"an upstream server asks this resolver"));
 	q->agent = find_agent(q);
 	q->verdict = q->agent != NULL ? policy_judge_name(q->policy, q->agent, &question->name,
 							  question->type, loop_wall_s(loop))
 				      : policy_judge_stranger(q->policy);
 	if (question->type == WIRE_ANY && has_records(&q->verdict))
-		return answer_any(q);
+		return end(q, ending_of_any(&q->verdict));
 	if (q->verdict.special == POLICY_SPECIAL_LOCALHOST)
-		return answer_localhost(q);
+		return end(q, ending_of_localhost(question->type));
 	if (q->verdict.code != POLICY_ALLOW)
 		return deny(q, &q->verdict);
 	if (audit_ready(resolver->audit) < 0)

@@ -21,7 +21,7 @@ static size_t compare(const uint8_t *data, size_t at, const uint8_t *bytes, size
 
 	assert(len >= WIRE_HEADER && len == ((size_t)data[at] << 8 | data[at + 1]));
 	assert(memcmp(data + at + 2, bytes, len) == 0);
-	if (message_read(bytes, len, &message) == 0)
+	if (message_read(bytes, len, len % 2 == 0, &message) == 0)
 		message_done(&message);
 	return at + 2 + len;
 }

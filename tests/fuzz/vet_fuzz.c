@@ -102,7 +102,7 @@ static void tell(const struct question *question, const struct reply *reply)
 	struct policy *policy = the_policy();
 	const struct address client = { 4, { 127, 0, 0, 1 } };
 	struct policy_verdict verdict = policy_judge_name(
-		policy, policy_agent_find(policy, &client), &question->name, WIRE_A, NOW_S);
+		policy, policy_agent_find(policy, &client, NULL), &question->name, WIRE_A, NOW_S);
 	struct vetted vetted;
 
 	if (verdict.code != POLICY_ALLOW)

@@ -113,7 +113,8 @@ static struct policy_verdict judge(const struct world *w, const char *text)
 	struct name name;
 
 	assert_int_equal(name_parse(text, &name), 0);
-	return policy_judge_name(w->policy, policy_agent_find(w->policy, &client), &name, 1, NOW);
+	return policy_judge_name(w->policy, policy_agent_find(w->policy, &client, NULL), &name, 1,
+				 NOW);
 }
 
 /* Check that @text is denied by line @line of the file @file. */
