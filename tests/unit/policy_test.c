@@ -11,8 +11,9 @@
 
 enum { NOW = 1796083200 }; /* 2026-12-01 */
 
-#define GRANT "[allow a]\nowner = o\nreason = r\nreviewed = 2026-11-30\n"
-#define OWNER "[policy]\nowner = o\n"
+#define GRANT    "[allow a]\nowner = o\nreason = r\nreviewed = 2026-11-30\n"
+#define OWNER    "[policy]\nowner = o\n"
+#define NUMBERED "[allow g%u]\nowner = o\nreason = r\nhost = a.example 8.8.8.8\n"
 
 struct loaded {
 	struct policy *policy;
@@ -667,10 +668,7 @@ static void more_grants_than_fit_on_a_host_are_refused(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 17; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len,
-					"[allow g%u]\nowner = o\nreason = r\n"
-					"host = a.example 8.8.8.8\n",
-					i);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, NUMBERED, i);
 	for (unsigned line = 1; line <= 4; line += 3) /* its literal, its host */
 		expect_fault(text, 16 * 4 + line, "more than 16 grants");
 }
