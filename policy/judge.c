@@ -260,6 +260,12 @@ static struct policy_verdict judge(const struct policy *policy, const struct nam
 	return verdict;
 }
 
+void policy_verdict_observe(const struct policy *policy, struct policy_verdict *verdict)
+{
+	if (policy->observes)
+		observe(verdict);
+}
+
 struct policy_verdict policy_judge_stranger(const struct policy *policy)
 {
 	bool of_clients = policy->n_agents == 0 || policy->clients_bound;

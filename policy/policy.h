@@ -380,6 +380,12 @@ struct policy_verdict policy_judge_connect(const struct policy *policy,
 					   const struct name *name, const struct address *address,
 					   uint8_t protocol, uint16_t port, int64_t now_s);
 
+/*
+ * Turn @verdict of @policy, which the keeper of budgets may have made a denial, into what is done:
+ * the same, unless the policy observes.
+ */
+void policy_verdict_observe(const struct policy *policy, struct policy_verdict *verdict);
+
 /* The first of the grants that @verdict allows by; NULL for a denial. */
 const struct policy_grant *policy_verdict_grant(const struct policy_verdict *verdict);
 

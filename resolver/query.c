@@ -432,6 +432,7 @@ static unsigned begin(struct query *q)
 	if (q->verdict.metered)
 		q->verdict = budgets_charge(resolver->budgets, policy_agent_name(q->agent),
 					    &q->verdict, &question->name, loop_now_ms(loop));
+	policy_verdict_observe(q->policy, &q->verdict);
 	if (q->verdict.code != POLICY_ALLOW)
 		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
