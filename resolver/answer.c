@@ -93,8 +93,9 @@ static size_t question_find(const struct question *question, const uint8_t *name
  * A record of a proof, whose owner if it has none is at @owner. The end of an owner that is the
  * end of the question, too, is a pointer to there (RFC 1035, 4.1.4).
  */
-static void put_proof(struct writer *w, const struct question *question,
-		      const struct proof_record *record, size_t owner, uint32_t ttl_s)
+__attribute__((cold)) static void put_proof(struct writer *w, const struct question *question,
+					    const struct proof_record *record, size_t owner,
+					    uint32_t ttl_s)
 {
 	size_t kept = 0, rest = record->owner_len;
 
@@ -103,13 +104,15 @@ static void put_proof(struct writer *w, const struct question *question,
 		if (owner != 0)
 			break;
 	}
-	put_bytes(w, record->owner, kept);
+	uint8_t *at = reserve(w, kept);
+
+	if (at != NULL && kept > 0)
+		memcpy(at, record->owner, kept);
 	if (record->owner_len == 0 || rest > 1) {
 		put_record(w, owner, record->type, ttl_s, record->data, record->data_len);
 		return;
 	}
-	uint8_t *at = reserve(w, 11u + record->data_len);
-
+	at = reserve(w, 11u + record->data_len);
 	if (at == NULL)
 		return;
 	at[0] = 0;
@@ -117,8 +120,8 @@ static void put_proof(struct writer *w, const struct question *question,
 	memcpy(at + 11, record->data, record->data_len);
 }
 
-static void start_proofs(struct proofs *proofs, const struct question *question,
-			 const struct answer *answer)
+__attribute__((cold)) static void
+start_proofs(struct proofs *proofs, const struct question *question, const struct answer *answer)
 {
 	proofs->question = question;
 	proofs->left = reply_proof(answer->chain);
@@ -127,8 +130,8 @@ static void start_proofs(struct proofs *proofs, const struct question *question,
 }
 
 /* The records of @proofs up to @place, those of the links and addresses at @owner. */
-static void put_proofs(struct writer *w, struct proofs *proofs, unsigned place, size_t owner,
-		       unsigned *count)
+__attribute__((cold)) static void put_proofs(struct writer *w, struct proofs *proofs,
+					     unsigned place, size_t owner, unsigned *count)
 {
 	while (proofs->more && proofs->next.place <= place) {
 		put_proof(w, proofs->question, &proofs->next, owner, proofs->ttl_s);
@@ -154,13 +157,15 @@ static size_t put_links(struct writer *w, const struct answer *answer, struct pr
 		while (target[len] != 0)
 			len += 1u + target[len];
 		len++;
-		put_proofs(w, proofs, proof_before(i), owner, count);
+		if (proofs->more)
+			put_proofs(w, proofs, proof_before(i), owner, count);
 		put_record(w, owner, WIRE_CNAME, answer->ttl_s, target, len);
 		++*count;
 
 		size_t next = w->used - len;
 
-		put_proofs(w, proofs, proof_behind(i), owner, count);
+		if (proofs->more)
+			put_proofs(w, proofs, proof_behind(i), owner, count);
 		owner = next;
 		target += len;
 	}
@@ -276,7 +281,8 @@ static unsigned put_body(struct writer *w, const struct question *question,
 			 const struct answer *answer, unsigned *ret_n_authorities)
 {
 	const struct reply *chain = answer->chain;
-	struct proofs proofs; /* few answers have some: the rest stays as it is */
+	struct proofs
+		proofs; /* few answers have some, and the others go on as if there were none */
 	size_t owner = WIRE_HEADER;
 	unsigned n = 0;
 
@@ -290,7 +296,7 @@ static unsigned put_body(struct writer *w, const struct question *question,
 	put_addresses(w, answer, owner, &n);
 	if (answer->any)
 		put_any(w, answer, &n);
-	if (!answer->edited) {
+	if (proofs.more && !answer->edited) {
 		put_proofs(w, &proofs, PROOF_AUTHORITY - 1, owner, &n);
 		put_proofs(w, &proofs, PROOF_AUTHORITY, owner, ret_n_authorities);
 	}

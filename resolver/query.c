@@ -156,7 +156,8 @@ static unsigned answer_reply(struct query *q, const struct reply *reply,
 		ending.answer.authentic = false;
 		ending.answer.ede =
 			reply->rcode == WIRE_NXDOMAIN ? WIRE_EDE_STALE_NXDOMAIN : WIRE_EDE_STALE;
-		ending.reason = "stale";
+		if (!observed)
+			ending.reason = "stale";
 		ending.sentence = "no upstream server answered, and this was known before";
 	}
 	finish(q, &ending);
@@ -218,21 +219,16 @@ static const struct reply *use_stale(struct query *q, const struct reply *stale,
 }
 
 /*
- * Look up what is known of the name that is asked for, and ask an upstream if nothing is.
- *
- * Gives  NULL if there is nothing to tell yet, and the next state in @ret_state.
+ * Of the name that is asked for, @known (a failure) or nothing is known that has its time: ask an
+ * upstream, or take what was known before.
  */
-static const struct reply *look_up(struct query *q, uint32_t *ret_left_s, unsigned *ret_state)
+static const struct reply *look_further(struct query *q, const struct name *name,
+					const struct reply *known, uint32_t *ret_left_s,
+					unsigned *ret_state)
 {
-	const struct name *name = q->joined != NULL ? &q->target : &q->question.name;
-	const struct reply *known = cache_find(q->resolver->cache, name, kind_of(&q->question),
-					       loop_now_ms(q->resolver->loop), ret_left_s);
-	const struct reply *stale;
 	uint64_t failed_ms;
+	const struct reply *stale = find_stale(q, &failed_ms);
 
-	if (known != NULL && known->rcode != WIRE_SERVFAIL)
-		return known;
-	stale = find_stale(q, &failed_ms);
 	if (stale != NULL && (known != NULL || failed_ms < STALE_RECHECK_MS))
 		return use_stale(q, stale, ret_left_s);
 	if (known != NULL) {
@@ -250,6 +246,22 @@ static const struct reply *look_up(struct query *q, uint32_t *ret_left_s, unsign
 	else
 		*ret_state = fail_upstream(q, r);
 	return NULL;
+}
+
+/*
+ * Look up what is known of @name, which is asked for, and ask an upstream if nothing is.
+ *
+ * Gives  NULL if there is nothing to tell yet, and the next state in @ret_state.
+ */
+static const struct reply *look_up(struct query *q, const struct name *name, uint32_t *ret_left_s,
+				   unsigned *ret_state)
+{
+	const struct reply *known = cache_find(q->resolver->cache, name, kind_of(&q->question),
+					       loop_now_ms(q->resolver->loop), ret_left_s);
+
+	if (known != NULL && known->rcode != WIRE_SERVFAIL)
+		return known;
+	return look_further(q, name, known, ret_left_s, ret_state);
 }
 
 /* Tell the client what of @reply the policy permits, once its leases stand. */
@@ -359,7 +371,7 @@ static unsigned serve(struct query *q, const struct reply *reply, uint32_t left_
 	if (q->joined == NULL && !(reply->flags & REPLY_PARTIAL))
 		return tell(q, reply, left_s);
 	while (reply != NULL && follow(q, reply, left_s, &state))
-		reply = look_up(q, &left_s, &state);
+		reply = look_up(q, &q->target, &left_s, &state);
 	return state;
 }
 
@@ -437,7 +449,7 @@ static unsigned begin(struct query *q)
 		return deny(q, &q->verdict);
 	if (policy_verdict_is_pinned(&q->verdict))
 		return serve_pins(q);
-	known = look_up(q, &left_s, &state);
+	known = look_up(q, &question->name, &left_s, &state);
 	return known != NULL ? serve(q, known, left_s) : state;
 }
 

@@ -120,7 +120,7 @@ static void on_stream(struct stream_ask *ask, const uint8_t *bytes, long len)
  */
 
 /* Write the OPT record at @at, for a query of @len bytes before it. Gives where it ends. */
-static uint8_t *write_opt(const struct try *try, uint8_t *at, size_t len)
+static uint8_t *write_opt(const struct try *try, uint8_t *at, size_t len, bool dnssec_ok)
 {
 	size_t pad = 0;
 
@@ -128,6 +128,8 @@ static uint8_t *write_opt(const struct try *try, uint8_t *at, size_t len)
 	       (const uint8_t[]){ 0, 0, WIRE_OPT, LIMIT_UDP_ANSWER_BYTES >> 8,
 				  LIMIT_UDP_ANSWER_BYTES & 0xff, 0, 0, 0, 0, 0, 0 },
 	       OPT_BYTES);
+	if (dnssec_ok)
+		at[7] = 0x80;
 	at += OPT_BYTES;
 	if (!try->server->tls)
 		return at;
@@ -168,11 +170,7 @@ static void write_query(struct try *try, const struct name *name, uint32_t type)
 	try->question_end = (uint16_t)(at - try->query - 2);
 	if (now_of(try) >= try->server->no_edns_until_ms) {
 		try->query[2 + WIRE_HEADER - 1] = 1;
-		uint8_t *opt = at;
-
-		at = write_opt(try, at, try->question_end);
-		if (type & ASK_DO)
-			opt[7] = 0x80;
+		at = write_opt(try, at, try->question_end, type & ASK_DO);
 	}
 	try->len = (uint16_t)(at - try->query - 2);
 	try->query[0] = (uint8_t)(try->len >> 8);

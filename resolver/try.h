@@ -42,8 +42,8 @@ try {
 };
 
 /*
- * Ask @server for records of @type (with ASK_DO and ASK_CD) at @name, over a @stream (always, if it is asked by TLS) or by
- * UDP, as @try.
+ * Ask @server for records of @type (with ASK_DO and ASK_CD) at @name, over a @stream (always, if it
+ * is asked by TLS) or by UDP, as @try.
  *
  * Later  @heard, also more than once: of a datagram that is not the answer it is not called, since
  *        that is as if it had not come (RFC 5452, 9.1).

@@ -315,7 +315,9 @@ void vet_reply(const struct policy *policy, const struct policy_verdict *verdict
 
 	ret_vetted->has_origins = policy_has_geo(policy);
 	ret_vetted->n_addresses = 0;
-	ret_vetted->verdict = vet_links(policy, verdict, reply);
+	ret_vetted->verdict = *verdict;
+	if (reply->n_links > 0)
+		ret_vetted->verdict = vet_links(policy, verdict, reply);
 	if (ret_vetted->verdict.code != POLICY_ALLOW)
 		return;
 	for (unsigned i = 0; i < reply->n_addresses; i++) {
