@@ -161,8 +161,8 @@ static unsigned add_sources(struct load *load, const struct policy *policy,
 		struct policy_source *source = &sources[n++];
 		char text[NETWORK_TEXT_SIZE];
 
-		*source = (struct policy_source){ unmap(&networks[i]), d->interfaces.items,
-						  d->interfaces.n, agent };
+		*source = (struct policy_source){ d->interfaces.items, agent, d->interfaces.n,
+						  unmap(&networks[i]) };
 		network_print(&source->network, text);
 		if (d->clients.n > 0 && !is_client(policy, &source->network))
 			load_fault(load, schema_place(&d->draft, "client"),

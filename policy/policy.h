@@ -287,10 +287,10 @@ int64_t policy_grant_opens(const struct policy_grant *grant, int64_t now_s);
  * interfaces.
  */
 struct policy_source {
-	struct network network;
 	const char *const *interfaces;
-	unsigned n_interfaces; /* 0: any */
 	const struct policy_agent *agent;
+	unsigned n_interfaces; /* 0: any */
+	struct network network;
 };
 
 /* The sources of all agents of @policy in that order, in @ret_n how many; 0 without [agent]s. */

@@ -235,7 +235,8 @@ static void see_label(struct meter *meter, uint64_t hash)
 		return;
 	}
 	meter->seen[meter->oldest_seen] = hash;
-	meter->oldest_seen = (meter->oldest_seen + 1) % meter->seen_size;
+	if (++meter->oldest_seen == meter->seen_size)
+		meter->oldest_seen = 0;
 }
 
 /* Make room for one more name. False: there is none. */

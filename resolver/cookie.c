@@ -59,7 +59,7 @@ static void write_hash(const struct cookie_key *key, const uint8_t *cookie,
 	for (uint8_t half = 0; half < 2; half++) {
 		const uint8_t label[] = { half, (uint8_t)(day >> 8), (uint8_t)day };
 
-		store(secret + 8 * half, siphash(key->bytes, label, sizeof(label)));
+		store(secret + (size_t)8 * half, siphash(key->bytes, label, sizeof(label)));
 	}
 	store(hash, cookie_hash(secret, cookie, client));
 }

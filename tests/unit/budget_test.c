@@ -458,7 +458,7 @@ static void a_rate_holds_in_every_window(void **state)
 	for (unsigned i = MOST; i < n; i++)
 		assert_true(counted_ms[i] - counted_ms[i - MOST] >= 1000);
 	/* Not much less than allowed, either. */
-	assert_true(n * 1017 >= (now_ms - counted_ms[0]) * MOST / 4);
+	assert_true(UINT64_C(1017) * n >= (now_ms - counted_ms[0]) * MOST / 4);
 }
 
 static void expect_rate(const char *text, int r, uint32_t actions, uint32_t window_ms)

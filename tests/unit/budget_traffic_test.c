@@ -159,6 +159,12 @@ static char *put_random(char *at, unsigned len, const char *alphabet)
 	return at;
 }
 
+/* Put @text, with its NUL, at @at. */
+static void put_text(char *at, const char *text)
+{
+	memcpy(at, text, strlen(text) + 1);
+}
+
 #define BASE32 "abcdefghijklmnopqrstuvwxyz234567"
 
 /* As iodine: three full labels of base32. */
@@ -168,19 +174,19 @@ static void long_labels(char *text)
 
 	for (unsigned i = 0; i < 3; i++, *at++ = '.')
 		at = put_random(at, 60, BASE32);
-	strcpy(at, "t.example");
+	put_text(at, "t.example");
 }
 
 /* As dnscat2: hexadecimal. */
 static void hexadecimal(char *text)
 {
-	strcpy(put_random(text, 52, "0123456789abcdef"), ".t.example");
+	put_text(put_random(text, 52, "0123456789abcdef"), ".t.example");
 }
 
 /* Short ones, many. */
 static void short_labels(char *text)
 {
-	strcpy(put_random(text, 4, BASE32), ".t.example");
+	put_text(put_random(text, 4, BASE32), ".t.example");
 }
 
 static void words(char *text)
@@ -199,7 +205,7 @@ static void known_labels(char *text)
 
 	for (unsigned i = 0; i < 60; i++, *at++ = '.')
 		at = put_random(at, 1, "abcdefgh");
-	strcpy(at, "t.example");
+	put_text(at, "t.example");
 }
 
 /* Any byte that a label may hold. */
@@ -212,7 +218,7 @@ static void any_byte(char *text)
 			*at++ = '.';
 		at += sprintf(at, "\\%03u", 128 + random_below(127));
 	}
-	strcpy(at, ".t.example");
+	put_text(at, ".t.example");
 }
 
 static void tunnels_are_starved(void **state)

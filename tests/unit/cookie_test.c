@@ -31,7 +31,7 @@ static const struct address v6 = {
 static const struct cookie_key the_key = { "a key for tests" };
 
 /* The time of the cookies below. */
-enum { NOW = 1559731985 };
+enum { NOW = 1559731985, MIDNIGHT = 1559692800 };
 
 /* What comes back for the cookie @came from @client at @now_s. */
 static struct question renew(const struct address *client, int64_t now_s, const uint8_t *came,
@@ -119,8 +119,9 @@ static void cookies_that_are_not_ours(void **state)
 		assert_false(q.cookie_is_bad);
 	}
 	/* Lengths that others have; another client. */
-	for (uint8_t len = 16; len <= COOKIE_BYTES_MAX; len++)
-		assert_int_equal(renew(&v4, NOW, good.cookie, len).cookie_is_bad, len != WHOLE);
+	for (unsigned len = 16; len <= COOKIE_BYTES_MAX; len++)
+		assert_int_equal(renew(&v4, NOW, good.cookie, (uint8_t)len).cookie_is_bad,
+				 len != WHOLE);
 	assert_true(renew(&v4_other, NOW, good.cookie, WHOLE).cookie_is_bad);
 	assert_true(renew(&v6, NOW, good.cookie, WHOLE).cookie_is_bad);
 	/* Another key. */
@@ -141,8 +142,7 @@ static void cookies_of_another_time(void **state)
 		     { 0, false, true },     { 1799, false, true },
 		     { 1800, false, false }, { 3600, false, false },
 		     { 3601, true, false },  { INT64_C(1) << 31, true, false } };
-	static const int64_t made_s[] = { NOW, NOW / 86400 * 86400 - 1, NOW / 86400 * 86400,
-					  UINT32_MAX };
+	static const int64_t made_s[] = { NOW, MIDNIGHT - 1, MIDNIGHT, UINT32_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(made_s) * LENGTH(rows); i++) {
