@@ -12,7 +12,7 @@
  *
  *   state     what it waits for             then
  *   WAITING   to be greeted, 60 ms in all   chat
- *   CHATTING  the next word, 60 ms for each  stay; on the last one, leave
+ *   CHATTING  the next word, 120 ms for each  stay; on the last one, leave
  *   LEAVING   nothing but its deadline       done
  */
 enum { WAITING = 1, CHATTING, LEAVING, N_STATES };
@@ -86,10 +86,10 @@ static const struct life_state states[N_STATES] = {
 			[GREETED] = chat,
 			[HEARD] = stay } },
 	[CHATTING] = { "CHATTING",
-		       60,
+		       120,
 		       true,
 		       { [LIFE_TIMEOUT] = end, END_ON_TROUBLE, [HEARD] = hear } },
-	[LEAVING] = { "LEAVING", 20, false, { [LIFE_TIMEOUT] = end, END_ON_TROUBLE } },
+	[LEAVING] = { "LEAVING", 60, false, { [LIFE_TIMEOUT] = end, END_ON_TROUBLE } },
 };
 
 static void trace(const struct life *life, const char *event, const char *to, int status)
