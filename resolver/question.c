@@ -205,6 +205,7 @@ enum question_fault question_read(const uint8_t *bytes, size_t len, bool tcp,
 	question->echo_len = 0;
 	question->edns = question->dnssec_ok = question->keepalive = false;
 	question->cookie_len = 0;
+	question->cookie_is_bad = false;
 	question->udp_size = LIMIT_UDP_PLAIN_BYTES;
 	if (c.broken || question->flags & WIRE_QR)
 		return QUESTION_DROP;
@@ -218,6 +219,7 @@ enum question_fault question_read(const uint8_t *bytes, size_t len, bool tcp,
 	if (fault == QUESTION_FORMERR || fault == QUESTION_NOTIMP) {
 		question->keepalive = false;
 		question->cookie_len = 0;
+		question->cookie_is_bad = false;
 	}
 	return fault;
 }
